@@ -1,0 +1,125 @@
+"""What a prompt is made of."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+from typing import Any, Literal, TypeAlias
+
+__all__ = [
+    "PromptContent",
+    "PromptFile",
+    "PromptImage",
+    "PromptMessage",
+    "PromptReasoning",
+    "PromptRole",
+    "PromptText",
+    "PromptToolCall",
+    "PromptToolResult",
+]
+
+PromptRole: TypeAlias = Literal["system", "user", "assistant", "tool"]
+
+
+@dataclass(frozen=True, slots=True)
+class PromptText:
+    """Text."""
+
+    text: str
+    provider_metadata: Mapping[str, Any] = field(default_factory=dict[str, Any])
+
+
+@dataclass(frozen=True, slots=True)
+class PromptReasoning:
+    """Reasoning of an earlier answer."""
+
+    text: str
+    provider_metadata: Mapping[str, Any] = field(default_factory=dict[str, Any])
+
+
+@dataclass(frozen=True, slots=True)
+class PromptToolCall:
+    """A tool call of an earlier answer."""
+
+    tool_call_id: str
+    tool_name: str
+    args: Any
+    provider_executed: bool = False
+    provider_metadata: Mapping[str, Any] = field(default_factory=dict[str, Any])
+
+
+@dataclass(frozen=True, slots=True)
+class PromptToolResult:
+    """What came of a tool call: a plain value, or the text of an error."""
+
+    tool_call_id: str
+    tool_name: str
+    output: Any
+    is_error: bool = False
+    provider_executed: bool = False
+    provider_metadata: Mapping[str, Any] = field(default_factory=dict[str, Any])
+
+
+@dataclass(frozen=True, slots=True)
+class PromptFile:
+    """A file, as bytes or by URL (a data URL among them)."""
+
+    media_type: str
+    data: bytes | None = None
+    url: str | None = None
+    filename: str | None = None
+    provider_metadata: Mapping[str, Any] = field(default_factory=dict[str, Any])
+
+
+@dataclass(frozen=True, slots=True)
+class PromptImage:
+    """An image, as bytes or by URL (a data URL among them)."""
+
+    media_type: str
+    data: bytes | None = None
+    url: str | None = None
+    filename: str | None = None
+    provider_metadata: Mapping[str, Any] = field(default_factory=dict[str, Any])
+
+
+PromptContent: TypeAlias = PromptText | PromptReasoning | PromptToolCall | PromptToolResult | PromptFile | PromptImage
+
+
+@dataclass(frozen=True, slots=True)
+class PromptMessage:
+    """One message of a prompt.
+
+    Args:
+        role: Who speaks.
+        content: What it is made of, in order.
+        message_id: The message it came from; several of a prompt can share one.
+        source: That message's source; None for a system message.
+        provider_metadata: What providers attached to the message, by provider.
+    """
+
+    role: PromptRole
+    content: tuple[PromptContent, ...]
+    message_id: str | None = None
+    source: str | None = None
+    provider_metadata: Mapping[str, Any] = field(default_factory=dict[str, Any])
+
+    @property
+    def text(self) -> str:
+        """The text of its text content, joined."""
+        return "".join([item.text for item in self.content if isinstance(item, PromptText)])
+
+    def replace(
+        self,
+        *,
+        role: PromptRole | None = None,
+        content: Iterable[PromptContent] | None = None,
+        provider_metadata: Mapping[str, Any] | None = None,
+    ) -> PromptMessage:
+        """Return a copy with some of it changed."""
+        return PromptMessage(
+            self.role if role is None else role,
+            self.content if content is None else tuple(content),
+            self.message_id,
+            self.source,
+            self.provider_metadata if provider_metadata is None else provider_metadata,
+        )
