@@ -1,0 +1,35 @@
+"""Language models: the port, models for tests, and providers reached over HTTP."""
+
+from sluiceway.models._anthropic import AnthropicMessages
+from sluiceway.models._backoff import Backoff
+from sluiceway.models._call import ModelCall
+from sluiceway.models._client import Connections, HttpClient, hold_connections
+from sluiceway.models._exchange import Timeouts
+from sluiceway.models._openai import OpenAIChat
+from sluiceway.models._port import Model, ModelRequest, StructuredOutput, ToolChoice
+from sluiceway.models._providers import ChatQuirks
+from sluiceway.models._route import route
+from sluiceway.models._scripted import EchoModel, Reply, ReplyLike, ScriptedModel
+from sluiceway.models._settings import Settings
+
+__all__ = [
+    "AnthropicMessages",
+    "Backoff",
+    "ChatQuirks",
+    "Connections",
+    "EchoModel",
+    "HttpClient",
+    "Model",
+    "ModelCall",
+    "ModelRequest",
+    "OpenAIChat",
+    "Reply",
+    "ReplyLike",
+    "ScriptedModel",
+    "Settings",
+    "StructuredOutput",
+    "Timeouts",
+    "ToolChoice",
+    "hold_connections",
+    "route",
+]
