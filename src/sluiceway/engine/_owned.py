@@ -1,0 +1,157 @@
+"""Tasks that outlive one read of a stream, and the mailbox they report to.
+
+The only module that talks to asyncio and trio themselves. A task group cannot stay open
+between two reads of a stream: its cancel scope would have to be closed in the order it was
+opened, in a task that the consumer chooses. So what must go on between two reads (tools, a
+model that is read ahead) runs in tasks outside of every task group, each in a cancel scope
+of its own, and whoever started them ends and awaits them.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextvars
+import sys
+from collections import deque
+from collections.abc import Awaitable, Callable, Coroutine
+from typing import Any, Generic, TypeVar
+
+import anyio
+
+__all__ = ["Mailbox", "Owned", "loop_is_running"]
+
+T = TypeVar("T")
+
+
+def loop_is_running() -> bool:
+    """Whether this thread is inside a loop of asyncio or trio."""
+    trio = sys.modules.get("trio")
+    if trio is not None and trio.lowlevel.in_trio_run():
+        return True
+    try:
+        asyncio.get_running_loop()
+    except RuntimeError:
+        return False
+    return True
+
+
+def _spawn(run: Callable[[], Coroutine[Any, Any, None]], keep: set[asyncio.Task[None]]) -> None:
+    """Start `run` outside of every task group, with a copy of the caller's context."""
+    trio = sys.modules.get("trio")  # a program that runs on trio has imported it
+    if trio is not None and trio.lowlevel.in_trio_task():
+        trio.lowlevel.spawn_system_task(run, context=contextvars.copy_context())
+        return
+    task = asyncio.get_running_loop().create_task(run())
+    keep.add(task)  # the loop holds tasks weakly
+    task.add_done_callback(keep.discard)
+
+
+class Owned:
+    """A set of tasks with one owner.
+
+    A task reports its own result: no exception may leave the function it runs.
+    """
+
+    __slots__ = ("_changed", "_count", "_scopes", "_tasks")
+
+    def __init__(self) -> None:
+        self._scopes: set[anyio.CancelScope] = set()
+        self._tasks: set[asyncio.Task[None]] = set()
+        self._count = 0
+        self._changed: anyio.Event | None = None
+
+    @property
+    def running(self) -> int:
+        """How many have not ended."""
+        return self._count
+
+    def start(self, fn: Callable[[], Awaitable[None]]) -> None:
+        """Start a task; it begins at the next checkpoint of the caller."""
+        scope = anyio.CancelScope()
+        self._scopes.add(scope)
+        self._count += 1
+
+        async def body() -> None:
+            try:
+                with scope:
+                    await fn()
+            finally:
+                self._scopes.discard(scope)
+                self._count -= 1
+                if self._changed is not None:
+                    self._changed.set()
+
+        _spawn(body, self._tasks)
+
+    def cancel(self) -> None:
+        """Ask all of them to end."""
+        for scope in tuple(self._scopes):
+            scope.cancel()
+
+    async def join(self) -> None:
+        """Wait until all have ended, even if the caller is being cancelled."""
+        with anyio.CancelScope(shield=True):
+            while self._count:
+                self._changed = anyio.Event()
+                await self._changed.wait()
+            self._changed = None
+
+
+class Mailbox(Generic[T]):
+    """Where owned tasks put what the consumer's task takes.
+
+    Args:
+        size: How much may lie in it before `put` waits.
+    """
+
+    __slots__ = ("_arrived", "_items", "_size", "_space")
+
+    def __init__(self, size: int = 64) -> None:
+        self._items: deque[T] = deque()
+        self._size = size
+        self._arrived: anyio.Event | None = None
+        self._space: anyio.Event | None = None
+
+    def __len__(self) -> int:
+        return len(self._items)
+
+    def post(self, item: T) -> None:
+        """Put something in, over the bound if need be."""
+        self._items.append(item)
+        if self._arrived is not None:
+            self._arrived.set()
+
+    async def put(self, item: T) -> None:
+        """Put something in when there is space for it."""
+        await self.room()
+        self.post(item)
+
+    async def room(self) -> None:
+        """Wait until there is space."""
+        while len(self._items) >= self._size:
+            if self._space is None:
+                self._space = anyio.Event()
+            await self._space.wait()
+
+    async def wait(self) -> None:
+        """Wait until something lies in it. An event exists only meanwhile."""
+        while not self._items:
+            self._arrived = anyio.Event()
+            try:
+                await self._arrived.wait()
+            finally:
+                self._arrived = None
+
+    def take(self) -> T:
+        """Take the oldest; there must be one."""
+        item = self._items.popleft()
+        space = self._space
+        if space is not None and len(self._items) < self._size:
+            self._space = None
+            space.set()
+        return item
+
+    def clear(self) -> None:
+        """Drop everything."""
+        while self._items:
+            self.take()

@@ -1,0 +1,29 @@
+"""Who holds something in a database, as text that another process can read."""
+
+from __future__ import annotations
+
+import os
+import socket
+
+from sluiceway._types import new_id
+
+__all__ = ["holder_is_gone", "holder_token"]
+
+
+def holder_token(prefix: str = "claim") -> str:
+    """Return a new token that names this machine and process."""
+    return f"{socket.gethostname()}/{os.getpid()}/{new_id(prefix)}"
+
+
+def holder_is_gone(token: str) -> bool:
+    """Whether the process that a token names ran on this machine and has ended."""
+    host, _, rest = token.rpartition("/")[0].rpartition("/")
+    if host != socket.gethostname() or not rest.isascii() or not rest.isdecimal():
+        return False
+    try:
+        os.kill(int(rest), 0)
+    except ProcessLookupError:
+        return True
+    except (OSError, OverflowError):
+        return False
+    return False
