@@ -1,0 +1,192 @@
+"""`Chain`: a list of processors and workflows, planned for each hook."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import replace
+from typing import Any, Final, cast
+
+from sluiceway.engine import (
+    Arm,
+    Call,
+    Choice,
+    ForEach,
+    Loop,
+    Map,
+    Node,
+    Parallel,
+    Plan,
+    Step,
+    Sub,
+    calls,
+    flatten,
+    merge,
+    prune,
+)
+from sluiceway.errors import ConfigurationError, GraphError
+from sluiceway.processors._protocols import HOOKS_OF, HookName, ListKind
+from sluiceway.processors._step import ProcessorStep
+
+__all__ = ["Chain", "compile_chain"]
+
+_FUNCTION_HOOKS: Final = frozenset({"process_input", "process_output_result"})
+
+
+class Chain:
+    """A list of processors and workflows with one plan per hook. Immutable; shared by runs.
+
+    Args:
+        kind: Which list it is.
+        plan: The whole of it, for no hook in particular.
+    """
+
+    __slots__ = ("_entries", "_plans", "kind", "plan", "processors", "stream")
+
+    def __init__(self, kind: ListKind, plan: Plan) -> None:
+        self.kind: ListKind = kind
+        self.plan = plan
+        self.processors: tuple[ProcessorStep, ...] = tuple(
+            call.step for call in calls(plan) if isinstance(call.step, ProcessorStep)
+        )
+        self._plans: dict[HookName, Plan] = {hook: prune(plan, _keeper(hook)) for hook in HOOKS_OF[kind]}
+        self._entries: dict[HookName, tuple[Plan, ...]] = {h: _entries(p) for h, p in self._plans.items()}
+        self.stream: Plan = prune(plan, _streams) if kind == "output" else ()
+        """What runs in the two stream hooks."""
+
+    def for_hook(self, hook: HookName) -> Plan:
+        """Return what runs in a hook; empty where no step has it."""
+        return self._plans.get(hook, ())
+
+    def entries(self, hook: HookName) -> tuple[Plan, ...]:
+        """Return the same in pieces that can run one after the other: a node, with the map behind it."""
+        return self._entries.get(hook, ())
+
+
+def compile_chain(items: Iterable[object], kind: ListKind, *, where: str | None = None) -> Chain:
+    """Plan a list of processors and workflows; a list is a workflow of `then`.
+
+    Args:
+        items: Processors, workflows (open ones are committed), in order.
+        kind: Which list it is: `input`, `output` or `error`.
+        where: What to call the list in errors.
+
+    Raises:
+        ConfigurationError: Something that is no processor, one without any hook of that list,
+            or the same id twice.
+        GraphError: A workflow that cannot run in a list.
+    """
+    place = where or f"{kind}_processors"
+    nodes: list[Node] = []
+    for index, item in enumerate(_listed(items, place)):
+        nodes.extend(_nodes_of(item, f"{place}[{index}]"))
+    plan = _Binder(kind, place).bind(tuple(nodes))
+    return Chain(kind, plan)
+
+
+def _listed(items: Any, place: str) -> Sequence[object]:
+    if isinstance(items, (str, bytes)) or not isinstance(items, Iterable):
+        raise ConfigurationError(f"{place} must be a list of processors and workflows, not {type(items).__name__}")
+    return tuple(cast("Iterable[object]", items))
+
+
+def _nodes_of(item: object, place: str) -> Plan:
+    if isinstance(item, type):
+        raise ConfigurationError(f"{place} is the class {item.__name__}; give an object of it: {item.__name__}(...)")
+    if hasattr(item, "commit"):
+        item = cast("Any", item).commit()
+    plan = getattr(item, "plan", None)
+    if isinstance(plan, tuple):
+        name = cast("str", cast("Any", item).id)
+        return flatten((Sub(name, cast("Plan", plan), name),), merged=merge.all())
+    identity = getattr(item, "id", None)
+    if not isinstance(identity, str) or not identity:
+        raise ConfigurationError(
+            f"{place} is a {type(item).__name__} without an id; a processor is an object with an id and hooks"
+        )
+    return (Call(ProcessorStep(item), f"processor:{identity}"),)
+
+
+class _Binder:
+    """Gives every processor of a list its place, and checks what a list may hold."""
+
+    def __init__(self, kind: ListKind, place: str) -> None:
+        self.kind: ListKind = kind
+        self.place = place
+        self.seen: dict[str, str] = {}
+        self.index = 0
+
+    def bind(self, plan: Plan) -> Plan:
+        return tuple(self._call(node) if isinstance(node, Call) else self._nested(node) for node in plan)
+
+    def _nested(self, node: Node) -> Node:
+        if isinstance(node, Parallel):
+            return replace(node, branches=tuple(self._arm(arm) for arm in node.branches))
+        if isinstance(node, Choice):
+            default = self._arm(node.default) if node.default is not None else None
+            return replace(node, arms=tuple(self._arm(arm) for arm in node.arms), default=default)
+        if isinstance(node, (Loop, ForEach)):
+            return replace(node, body=self.bind(node.body))
+        return node
+
+    def _arm(self, arm: Arm) -> Arm:
+        plan = self.bind(arm.plan)
+        steps = [call.step for call in calls(plan)]
+        shares = bool(steps) and all(isinstance(s, ProcessorStep) and _never_writes(s) for s in steps)
+        return replace(arm, plan=plan, shares=shares)
+
+    def _call(self, node: Call) -> Call:
+        step = node.step
+        if getattr(step, "can_suspend", False):
+            raise GraphError(
+                f"{node.path} can suspend, which a workflow in {self.place} cannot: a run's loop does not stop "
+                "for a person; suspend in a workflow of its own, around the agent"
+            )
+        if not isinstance(step, ProcessorStep):
+            return node
+        known = self.seen.setdefault(step.id, node.path)
+        if known is not node.path:
+            raise ConfigurationError(
+                f"{self.place} has the id {step.id!r} twice ({known} and {node.path}); "
+                "pass id= to give one of them another"
+            )
+        if not any(hook in step.methods for hook in HOOKS_OF[self.kind]):
+            allowed = ", ".join(HOOKS_OF[self.kind])
+            has = ", ".join(step.hooks) or "none"
+            raise ConfigurationError(
+                f"processor {step.id!r} in {self.place} has none of the hooks that this list runs "
+                f"({allowed}); it has: {has}"
+            )
+        options = node.options
+        on_error = options.on_error or step.on_error
+        placed = step.at(node.path, self.index, on_error=on_error, thread=options.thread or step.thread)
+        self.index += 1
+        # The step itself sees to its errors, so that they are told with the processor's name.
+        return Call(placed, node.path, replace(options, on_error=None), opaque=node.opaque)
+
+
+def _never_writes(step: ProcessorStep) -> bool:
+    return all(hook in step.silent for hook in step.hooks)
+
+
+def _entries(plan: Plan) -> tuple[Plan, ...]:
+    pieces: list[Plan] = []
+    for node in plan:
+        if isinstance(node, Map) and pieces and isinstance(pieces[-1][-1], (Parallel, Choice)):
+            pieces[-1] = (*pieces[-1], node)
+        else:
+            pieces.append((node,))
+    return tuple(pieces)
+
+
+def _streams(step: Step) -> bool:
+    return any(_keeper(hook)(step) for hook in ("process_output_stream", "finish_output_stream"))
+
+
+def _keeper(hook: HookName) -> Any:
+    def keep(step: Step) -> bool:
+        if isinstance(step, ProcessorStep):
+            return hook in step.methods
+        chosen = cast("frozenset[str] | None", getattr(step, "hooks", None))
+        return hook in (chosen if chosen is not None else _FUNCTION_HOOKS)
+
+    return keep

@@ -1,0 +1,139 @@
+"""Text that a processor holds back in a stream, and how it goes out again with edits."""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Iterable, Sequence
+from typing import NamedTuple, TypeAlias
+
+from sluiceway.errors import ConfigurationError
+from sluiceway.messages import Chunk
+
+__all__ = ["Edit", "HeldText", "Release", "edit_deltas"]
+
+Edit: TypeAlias = tuple[int, int, str]
+"""`(start, end, text)`: in the released stretch, the characters from start to end become text."""
+
+
+class Release(NamedTuple):
+    """What a processor let go of a block at once.
+
+    Args:
+        block: The block's id.
+        n: How many characters.
+        edits: What it changed in them, in order.
+        chunks: What goes out for them.
+        exact: Whether the edits say all that it changed.
+    """
+
+    block: str
+    n: int
+    edits: tuple[Edit, ...]
+    chunks: tuple[Chunk, ...]
+    exact: bool
+
+
+class HeldText:
+    """The deltas of one block that a processor has taken in and not let go.
+
+    Characters are counted over the deltas joined; what was let go counts no more.
+    """
+
+    __slots__ = ("_deltas", "_skip", "length")
+
+    def __init__(self) -> None:
+        self._deltas: deque[Chunk] = deque()
+        self._skip = 0
+        self.length = 0
+
+    def add(self, delta: Chunk) -> None:
+        """Take in the next delta."""
+        self._deltas.append(delta)
+        self.length += len(delta.text)
+
+    def release(self, n: int, edits: Iterable[Edit] = ()) -> list[Chunk]:
+        """Let go of the next `n` characters, edited.
+
+        Deltas that are not changed go out as they came in, whole or split at the end. The text
+        of an edit that spans several goes out with its last character; a delta that is left
+        empty does not go out.
+
+        Raises:
+            ConfigurationError: More characters than there are, or edits that are out of the
+                stretch, out of order or overlap.
+        """
+        if not 0 <= n <= self.length:
+            raise ConfigurationError(f"release({n}): this block holds {self.length} characters")
+        pieces = self._take(n)
+        self.length -= n
+        return edit_deltas(pieces, _checked(edits, n))
+
+    def _take(self, n: int) -> list[Chunk]:
+        pieces: list[Chunk] = []
+        while self._deltas and (n > 0 or not self._deltas[0].text):
+            delta = self._deltas[0]
+            text = delta.text
+            left = len(text) - self._skip
+            if left <= n:
+                pieces.append(delta if not self._skip else delta.replace(text=text[self._skip :]))
+                self._deltas.popleft()
+                self._skip = 0
+                n -= left
+            else:
+                pieces.append(delta.replace(text=text[self._skip : self._skip + n]))
+                self._skip += n
+                n = 0
+        return pieces
+
+
+def _checked(edits: Iterable[Edit], n: int) -> list[Edit]:
+    ordered = sorted(edits, key=lambda edit: (edit[0], edit[1]))
+    last = 0
+    for start, end, _ in ordered:
+        if not last <= start <= end <= n:
+            raise ConfigurationError(
+                f"release({n}): the edit ({start}, {end}) is out of the stretch or overlaps another"
+            )
+        last = end
+    return ordered
+
+
+def edit_deltas(deltas: Sequence[Chunk], edits: Sequence[Edit]) -> list[Chunk]:
+    """Apply edits, in order and apart from each other, to the text of deltas taken together."""
+    if not edits:
+        return [delta for delta in deltas if delta.text]
+    out: list[Chunk] = []
+    start = 0
+    total = sum(len(delta.text) for delta in deltas)
+    pending = deque(edits)
+    for delta in deltas:
+        text = delta.text
+        end = start + len(text)
+        if not text:
+            continue
+        new = _edited(text, start, end, pending, is_last=end == total)
+        if new == text:
+            out.append(delta)
+        elif new:
+            out.append(delta.replace(text=new))
+        start = end
+    return out
+
+
+def _edited(text: str, start: int, end: int, pending: deque[Edit], *, is_last: bool) -> str:
+    """Return the text of one delta, at `start` to `end`, with what of the edits goes out with it."""
+    out: list[str] = []
+    at = start
+    while pending:
+        first, last, replacement = pending[0]
+        if first > end or (first == end and not is_last):
+            break
+        if first > at:
+            out.append(text[at - start : first - start])
+        at = max(at, min(last, end))
+        if last > end:  # the edit goes on in the next delta, and its text with it
+            break
+        out.append(replacement)
+        pending.popleft()
+    out.append(text[at - start :])
+    return "".join(out)

@@ -1,0 +1,156 @@
+"""`HookScope`: what the hooks of one run share."""
+
+from __future__ import annotations
+
+import logging
+from collections import deque
+from collections.abc import Awaitable, Callable
+from typing import Any, Final, Protocol, cast
+
+from sluiceway.engine import AuditEntry, StepResult
+from sluiceway.errors import ConfigurationError
+from sluiceway.messages import Chunk
+from sluiceway.processors._events import HookEvent, Observer
+from sluiceway.processors._results import Violation
+from sluiceway.tools import RequestContext
+
+__all__ = ["AgentRef", "Emitter", "HookScope", "Writer", "call_observer", "call_violation"]
+
+log: Final = logging.getLogger("sluiceway")
+
+Accepted = Callable[[StepResult], Awaitable[None] | None]
+
+
+class AgentRef(Protocol):
+    """What a context shows of its agent."""
+
+    @property
+    def id(self) -> str:
+        """The agent's id."""
+        ...
+
+
+class Emitter(Protocol):
+    """Whoever a data chunk or a violation comes from: a step of a plan."""
+
+    @property
+    def id(self) -> str: ...
+
+    @property
+    def processor(self) -> object: ...
+
+
+class HookScope:
+    """The state of one run as its hooks see it.
+
+    One object per run; nothing of it is ever shared with another run.
+    """
+
+    __slots__ = (
+        "accepted",
+        "agent",
+        "attempt_states",
+        "audit",
+        "has_input",
+        "observer",
+        "request_context",
+        "retry_count",
+        "run_id",
+        "states",
+        "step_number",
+        "steps",
+        "timed",
+        "transients",
+        "written",
+    )
+
+    def __init__(
+        self,
+        run_id: str,
+        request_context: RequestContext,
+        *,
+        agent: AgentRef | None = None,
+        observer: Observer | None = None,
+    ) -> None:
+        self.run_id = run_id
+        self.request_context = request_context
+        self.agent = agent
+        self.observer = observer
+        self.retry_count = 0
+        self.step_number: int | None = None
+        self.steps: tuple[StepResult, ...] = ()
+        self.states: dict[int, dict[str, Any]] = {}
+        self.attempt_states: dict[int, dict[str, Any]] = {}
+        self.written: deque[tuple[Chunk, Emitter | None]] = deque()
+        """Data chunks that hooks wrote and nobody has delivered yet, with who wrote them."""
+        self.accepted: list[tuple[Emitter, Accepted]] = []
+        self.audit: list[AuditEntry] = []
+        self.transients: set[str] = set()
+        """Ids of the transient signals that hooks have sent and that are still in the list."""
+        self.timed = False
+        """Whether a processor has asked to be flushed after a time of silence."""
+        self.has_input = False
+        """Whether a message with source input or context was there before the hook at work."""
+
+    def state_of(self, processor: object) -> dict[str, Any]:
+        """Return the state of a processor in this run."""
+        return self.states.setdefault(id(processor), {})
+
+    def attempt_state_of(self, processor: object) -> dict[str, Any]:
+        """Return the state of a processor in this attempt."""
+        return self.attempt_states.setdefault(id(processor), {})
+
+    def notify(self, event: HookEvent) -> None:
+        """Tell the observer; what it raises is logged."""
+        if self.observer is None:
+            return
+        try:
+            self.observer(event)
+        except Exception:
+            log.exception("the observer of run %s raised", self.run_id)
+
+
+class Writer:
+    """Sends data chunks to whoever reads the stream."""
+
+    __slots__ = ("_from", "_put", "_run_id")
+
+    def __init__(self, run_id: str, put: Callable[[Chunk], None], from_: str = "USER") -> None:
+        self._run_id = run_id
+        self._put = put
+        self._from = from_
+
+    async def custom(self, type: str, data: Any, transient: bool = False) -> None:  # noqa: A002
+        """Send one data chunk.
+
+        Args:
+            type: Its type; it must start with `data-`.
+            data: Anything that JSON can hold.
+            transient: Whether it is left out of what memory stores.
+
+        Raises:
+            ConfigurationError: For a type that does not start with `data-`.
+        """
+        if not type.startswith("data-") or type == "data-":
+            raise ConfigurationError(
+                f"writer.custom({type!r}, …): the type of a data chunk must start with 'data-', such as 'data-progress'"
+            )
+        payload = {"data": data, "transient": transient}
+        self._put(Chunk(type, payload, self._run_id, cast("Any", self._from)))
+
+
+async def call_violation(processor: object, violation: Violation) -> None:
+    """Call `on_violation`, if the processor has one. What it raises is logged, never raised."""
+    callback = getattr(processor, "on_violation", None)
+    if callback is not None:
+        await call_observer(callback, violation, what=f"on_violation of processor {violation.processor_id!r}")
+
+
+async def call_observer(callback: Callable[..., Any], *args: Any, what: str) -> None:
+    """Call somebody who only watches, sync or async. What it raises is logged, never raised."""
+    try:
+        outcome = callback(*args)
+        if outcome is not None and hasattr(outcome, "__await__"):
+            await outcome
+    except Exception:
+        log.exception("%s raised; the run goes on", what)

@@ -1,0 +1,70 @@
+"""Checksums of card numbers, bank accounts and wallet addresses."""
+
+from __future__ import annotations
+
+import hashlib
+
+__all__ = ["base58check", "bech32", "iban_lengths", "iban_valid", "luhn"]
+
+_IBAN_LENGTHS = (
+    "15NO 16BE 18DK,FI,FO,GL,NL,SD,FK 19MK,SI 20AT,BA,EE,KZ,LT,LU,MN,XK 21CH,HR,LI,LV "
+    "22BG,BH,CR,DE,GB,GE,IE,ME,RS,VA 23AE,GI,IL,IQ,OM,SO,TL 24AD,CZ,ES,MD,PK,RO,SA,SE,SK,TN,VG "
+    "25LY,PT,ST 26IS,TR 27BI,DJ,FR,GR,IT,MC,MR,SM 28AL,AZ,BY,CY,DO,GT,HN,HU,LB,NI,PL,SV 29BR,EG,PS,QA,UA "
+    "30JO,KW,MU,YE 31MT,SC 32LC 33RU"
+)
+_DOUBLED = str.maketrans("0123456789", "0246813579")
+_BASE58 = "123456789ABCDEFGHJKLMNPQRSTUVWXYZabcdefghijkmnopqrstuvwxyz"
+_RIPPLE58 = "rpshnaf39wBUDNEGHJKLM4PQRST7VWXYZ2bcdeCg65jkm8oFqi1tuvAxyz"
+_BECH32 = "qpzry9x8gf2tvdw0s3jn54khce6mua7l"
+_BECH32_GENERATORS = (0x3B6A57B2, 0x26508E6D, 0x1EA119FA, 0x3D4233DD, 0x2A1462B3)
+_BECH32_CONSTANTS = (1, 0x2BC830A3)  # BIP 173 and BIP 350
+
+
+def luhn(digits: str) -> bool:
+    """Whether a string of ASCII digits has a right check digit (ISO/IEC 7812)."""
+    # Every second digit from the right counts double, less nine if that is more than nine.
+    return (sum(map(int, digits[::-2])) + sum(map(int, digits[-2::-2].translate(_DOUBLED)))) % 10 == 0
+
+
+def iban_lengths() -> dict[int, tuple[str, ...]]:
+    """Return the countries of the IBAN registry by the length of their numbers."""
+    return {int(entry[:2]): tuple(entry[2:].split(",")) for entry in _IBAN_LENGTHS.split()}
+
+
+def iban_valid(compact: str) -> bool:
+    """Whether a compact IBAN in capitals has the remainder 1 modulo 97 (ISO 13616)."""
+    moved = compact[4:] + compact[:4]
+    return int("".join(str(int(c, 36)) for c in moved)) % 97 == 1
+
+
+def base58check(address: str, *, ripple: bool = False) -> bool:
+    """Whether the last four bytes are the double SHA-256 of the bytes before them."""
+    alphabet = _RIPPLE58 if ripple else _BASE58
+    number = 0
+    for character in address:
+        digit = alphabet.find(character)
+        if digit < 0:
+            return False
+        number = number * 58 + digit
+    zeros = len(address) - len(address.lstrip(alphabet[0]))
+    raw = b"\0" * zeros + number.to_bytes((number.bit_length() + 7) // 8, "big")
+    if len(raw) != 25:
+        return False
+    return hashlib.sha256(hashlib.sha256(raw[:-4]).digest()).digest()[:4] == raw[-4:]
+
+
+def bech32(address: str) -> bool:
+    """Whether the checksum of a Bech32 or Bech32m address is right (BIP 173, BIP 350)."""
+    prefix, _, data = address.lower().rpartition("1")
+    values = [_BECH32.find(c) for c in data]
+    if not prefix or -1 in values:
+        return False
+    expanded = [ord(c) >> 5 for c in prefix] + [0] + [ord(c) & 31 for c in prefix] + values
+    checksum = 1
+    for value in expanded:
+        top = checksum >> 25
+        checksum = (checksum & 0x1FFFFFF) << 5 ^ value
+        for bit, generator in enumerate(_BECH32_GENERATORS):
+            if top >> bit & 1:
+                checksum ^= generator
+    return checksum in _BECH32_CONSTANTS

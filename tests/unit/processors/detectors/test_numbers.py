@@ -1,0 +1,113 @@
+"""Cards, social security numbers and bank accounts."""
+
+from __future__ import annotations
+
+import pytest
+
+from sluiceway.processors.detectors._checksums import base58check, bech32, iban_valid, luhn
+from sluiceway.processors.detectors._numbers import card_rules, iban_rules, ssn_rules
+from sluiceway.processors.detectors._rule import find
+
+
+def found(rules: object, text: str) -> list[str]:
+    return [text[span.start : span.end] for span in find(rules, text)]  # pyright: ignore[reportArgumentType]
+
+
+CARDS = card_rules(checksums=True)
+
+
+@pytest.mark.parametrize(
+    "number",
+    [
+        "4111111111111111",
+        "4111 1111 1111 1111",
+        "4111-1111-1111-1111",
+        "4111-1111 1111 1111",
+        "378282246310005",
+        "3782 822463 10005",
+        "30569309025904",
+        "3056 930902 5904",
+        "4222222222222",
+        "6304000000000000000",
+    ],
+)
+def test_finds_a_card_of_every_length_and_grouping_whole(number: str) -> None:
+    assert found(CARDS, f"card: {number}.") == [number]
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "4111111111111112",
+        "2468-1357-2468-1358",
+        "0000 0000 0000 0000",
+        "41111111111111111111",
+        "x4111111111111111",
+        "4111111111111111y",
+        "0.4111111111111111",
+        "1700000000003",
+        "20240115123046",
+        "2024-01-15 12 30 45",
+        "2019 2020 2021 2026",
+        "**** **** **** 1111 22 3333 4444 0000",
+    ],
+)
+def test_leaves_what_only_looks_like_a_card(text: str) -> None:
+    assert found(CARDS, text) == []
+
+
+def test_a_timestamp_is_no_card_although_its_check_digit_is_right() -> None:
+    stamps = [str(n) for n in range(1700000000000, 1700000000200) if luhn(str(n))]
+    assert len(stamps) == 20
+    assert [stamp for stamp in stamps if found(CARDS, stamp)] == []
+
+
+def test_a_number_beside_a_card_does_not_hide_it() -> None:
+    assert found(CARDS, "5 4111 1111 1111 1111 12") == ["4111 1111 1111 1111"]
+
+
+def test_without_checksums_the_usual_lengths_are_enough() -> None:
+    assert found(card_rules(checksums=False), "2468-1357-2468-1358") == ["2468-1357-2468-1358"]
+
+
+@pytest.mark.parametrize("text", ["123-45-6780", "123 45 6780", "(123-45-6780)"])
+def test_finds_a_social_security_number(text: str) -> None:
+    assert found(ssn_rules(), text) == [text.strip("()")]
+
+
+@pytest.mark.parametrize(
+    "text",
+    ["000-12-3456", "666-12-3456", "912-12-3456", "123-00-4567", "123-45-0000", "123-45 6780", "1123-45-6780"],
+)
+def test_leaves_numbers_that_are_never_given_out(text: str) -> None:
+    assert found(ssn_rules(), text) == []
+
+
+@pytest.mark.parametrize("words", ["SSN: ", "ssn is ", "social security number ", "Social-Security no. "])
+def test_nine_bare_digits_count_behind_a_word_that_says_so(words: str) -> None:
+    assert found(ssn_rules(), f"{words}123456780") == ["123456780"]
+    assert found(ssn_rules(), "order 123456780") == []
+
+
+@pytest.mark.parametrize(
+    "number", ["DE89370400440532013000", "DE89 3704 0044 0532 0130 00", "gb82 west 1234 5698 7654 32"]
+)
+def test_finds_an_iban_to_the_length_of_its_country(number: str) -> None:
+    assert found(iban_rules(checksums=True), f"to {number} today") == [number]
+
+
+@pytest.mark.parametrize(
+    "text", ["DE88370400440532013000", "XX89370400440532013000", "DE8937040044053201300", "DE893704004405320130001"]
+)
+def test_leaves_what_is_no_iban(text: str) -> None:
+    assert found(iban_rules(checksums=True), text) == []
+
+
+def test_checksums_of_wallets_and_accounts() -> None:
+    assert (iban_valid("GB82WEST12345698765432"), iban_valid("GB83WEST12345698765432")) == (True, False)
+    assert base58check("1A1zP1eP5QGefi2DMPTfTL5SLmv7DivfNa")
+    assert not base58check("1A1zP1eP5QGefi2DMPTfTL5SLmv7DivfNb")
+    assert not base58check("0OIl")
+    assert bech32("bc1qar0srrr7xfkvy5l643lydnw9re59gtzzwf5mdq")
+    assert not bech32("bc1qar0srrr7xfkvy5l643lydnw9re59gtzzwf5mdp")
+    assert not bech32("qqqq")
