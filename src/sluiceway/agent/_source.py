@@ -1,0 +1,181 @@
+"""Where the chunks of an attempt come from: a model, a replay, or a model read ahead."""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable, Iterable, Iterator
+from typing import Protocol
+
+from sluiceway.engine import Mailbox, Owned
+from sluiceway.errors import ModelError, SluicewayError, TripWire, text_of
+from sluiceway.messages import Chunk
+from sluiceway.models import Model, ModelCall
+
+__all__ = ["ModelSource", "Pump", "Replay", "Source"]
+
+
+class Source(Protocol):
+    """Chunks of one answer."""
+
+    @property
+    def from_cache(self) -> bool:
+        """Whether they are a replay."""
+        ...
+
+    @property
+    def model(self) -> Model | None:
+        """Who answers."""
+        ...
+
+    @property
+    def read(self) -> Callable[[], Awaitable[Chunk]]:
+        """The function to call for the next chunk; it raises StopAsyncIteration at the end."""
+        ...
+
+    def mapped(self, error: Exception) -> Exception:
+        """Return what an exception of `read` goes up as."""
+        ...
+
+    async def close(self) -> None:
+        """End it; again is nothing."""
+        ...
+
+
+class Replay:
+    """Chunks that a request hook returned instead of calling the provider."""
+
+    __slots__ = ("_chunks", "_run_id")
+
+    from_cache = True
+    model = None
+
+    def __init__(self, chunks: Iterable[Chunk], run_id: str) -> None:
+        self._chunks: Iterator[Chunk] = iter(chunks)
+        self._run_id = run_id
+
+    async def read(self) -> Chunk:
+        """Return the next chunk, as one of this run."""
+        for chunk in self._chunks:
+            return chunk if chunk.run_id == self._run_id else chunk.replace(run_id=self._run_id)
+        raise StopAsyncIteration
+
+    def mapped(self, error: Exception) -> Exception:
+        """Return the error as it is: it is the caller's own iterable that raised."""
+        return error
+
+    async def close(self) -> None:
+        """Do nothing."""
+
+
+class ModelSource:
+    """The answer of a model. Errors of any kind come out as `ModelError`."""
+
+    __slots__ = ("_call",)
+
+    from_cache = False
+
+    def __init__(self, call: ModelCall) -> None:
+        self._call = call
+
+    @property
+    def model(self) -> Model:
+        """The model that answers."""
+        return self._call.model
+
+    async def open(self) -> None:
+        """Make the call.
+
+        Raises:
+            ModelError: The provider refused.
+        """
+        try:
+            await self._call.open()
+        except SluicewayError:
+            raise
+        except Exception as error:
+            raise self.mapped(error) from error
+
+    @property
+    def read(self) -> Callable[[], Awaitable[Chunk]]:
+        """What reads the model itself, without anything in between."""
+        return self._call.reader()
+
+    async def close(self) -> None:
+        """Close the call."""
+        await self._call.close()
+
+    def mapped(self, error: Exception) -> Exception:
+        """Return a `ModelError` for whatever the model raised."""
+        if isinstance(error, SluicewayError):
+            return error
+        model = self._call.model
+        return ModelError(
+            f"model {model.provider}/{model.model_id} raised {type(error).__name__}: {text_of(error)}",
+            provider=model.provider,
+            model_id=model.model_id,
+        )
+
+
+class Pump:
+    """Reads another source ahead in an owned task, at most 64 chunks.
+
+    Needed where the reader must be able to stop waiting without ending the read: while a
+    timer runs, or while checks run beside the model.
+    """
+
+    __slots__ = ("_box", "_error", "_owned", "_read_source", "_source")
+
+    def __init__(self, source: Source, read: Callable[[], Awaitable[Chunk]]) -> None:
+        self._source = source
+        self._read_source = read
+        self._box: Mailbox[Chunk | None] = Mailbox(64)
+        self._owned = Owned()
+        self._error: BaseException | None = None
+        self._owned.start(self._read)
+
+    @property
+    def from_cache(self) -> bool:
+        """Whether the source is a replay."""
+        return self._source.from_cache
+
+    @property
+    def model(self) -> Model | None:
+        """Who answers."""
+        return self._source.model
+
+    @property
+    def waiting(self) -> bool:
+        """Whether a chunk, or the end, can be had without waiting."""
+        return len(self._box) > 0
+
+    async def wait(self) -> None:
+        """Wait until one can be had; may be cancelled without harm."""
+        await self._box.wait()
+
+    async def read(self) -> Chunk:
+        """Return the next chunk."""
+        await self._box.wait()
+        chunk = self._box.take()
+        if chunk is None:
+            self._box.post(None)  # the end stays the end
+            raise StopAsyncIteration if self._error is None else self._error
+        return chunk
+
+    def mapped(self, error: Exception) -> Exception:
+        """Return what the source makes of it."""
+        return self._source.mapped(error)
+
+    async def close(self) -> None:
+        """End the reading task, then the source."""
+        self._owned.cancel()
+        await self._owned.join()
+        await self._source.close()
+
+    async def _read(self) -> None:
+        try:
+            while True:
+                await self._box.put(await self._read_source())
+        except StopAsyncIteration:
+            self._box.post(None)
+        except (Exception, TripWire) as error:  # noqa: BLE001 - told to the reader
+            self._error = error
+            self._box.post(None)

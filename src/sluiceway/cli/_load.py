@@ -1,0 +1,96 @@
+"""`load`: from `FILE[:NAME]` to the agent or workflow in it."""
+
+from __future__ import annotations
+
+import importlib.util
+import sys
+from pathlib import Path
+from types import ModuleType
+
+from sluiceway.agent import Agent
+from sluiceway.errors import ConfigurationError
+from sluiceway.graphs import CommittedWorkflow, Workflow
+
+__all__ = ["Loaded", "load", "load_agent"]
+
+Loaded = Agent | Workflow | CommittedWorkflow
+_KINDS = (Agent, Workflow, CommittedWorkflow)
+_DEFAULT_NAME = "agent"
+
+
+def load(target: str) -> Loaded:
+    """Return the agent or workflow that a file defines.
+
+    Args:
+        target: `FILE` or `FILE:NAME`. Without a name: the only agent or workflow in the file,
+            else the only agent, else the one named `agent`.
+
+    Raises:
+        ConfigurationError: No such file, a file that fails, or nothing in it to run; the text
+            names what is there.
+    """
+    path, name = _parted(target)
+    module = _module(path)
+    found = {key: value for key, value in vars(module).items() if isinstance(value, _KINDS) and key[:1] != "_"}
+    if name is not None:
+        if name in found:
+            return found[name]
+        value = vars(module).get(name)
+        what = "no such name" if value is None else f"a {type(value).__name__} has that name"
+        raise ConfigurationError(f"{path}: no agent or workflow {name!r} ({what}); there are: {_names(found)}")
+    return _the_one(path, found)
+
+
+def load_agent(target: str) -> Agent:
+    """Return the agent of a file, or an echo agent with the file's workflow as its input processor.
+
+    Raises:
+        ConfigurationError: See `load`.
+    """
+    loaded = load(target)
+    if isinstance(loaded, Agent):
+        return loaded
+    return Agent(id=f"{loaded.id}-agent", model="echo/echo", input_processors=[loaded])
+
+
+def _parted(target: str) -> tuple[Path, str | None]:
+    path = Path(target)
+    if path.exists() or ":" not in target:
+        return path, None
+    file, _, name = target.rpartition(":")
+    return Path(file), name
+
+
+def _module(path: Path) -> ModuleType:
+    if not path.is_file():
+        raise ConfigurationError(f"{path}: no such file")
+    spec = importlib.util.spec_from_file_location(f"_sluiceway_app_{path.stem}", path)
+    if spec is None or spec.loader is None:
+        raise ConfigurationError(f"{path}: not a Python file")
+    module = importlib.util.module_from_spec(spec)
+    sys.modules[spec.name] = module
+    folder = str(path.resolve().parent)
+    sys.path.insert(0, folder)
+    try:
+        spec.loader.exec_module(module)
+    except Exception as error:
+        raise ConfigurationError(f"{path}: could not be loaded: {type(error).__name__}: {error}") from error
+    finally:
+        sys.path.remove(folder)
+    return module
+
+
+def _the_one(path: Path, found: dict[str, Loaded]) -> Loaded:
+    agents = {name: value for name, value in found.items() if isinstance(value, Agent)}
+    for candidates in (found, agents):
+        if len({id(value) for value in candidates.values()}) == 1:
+            return next(iter(candidates.values()))
+    if _DEFAULT_NAME in found:
+        return found[_DEFAULT_NAME]
+    if not found:
+        raise ConfigurationError(f"{path}: there is no agent or workflow in it")
+    raise ConfigurationError(f"{path}: which one? Give {path}:NAME with one of: {_names(found)}")
+
+
+def _names(found: dict[str, Loaded]) -> str:
+    return ", ".join(found) or "none"
