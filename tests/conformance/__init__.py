@@ -1,0 +1,1 @@
+"""Scenarios with their outcome, and a runner that compares the library with them."""

@@ -1,0 +1,1 @@
+"""What several tests need: runs of an agent, models and processors to test with."""
