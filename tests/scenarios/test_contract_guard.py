@@ -7,11 +7,11 @@ from typing import Any
 import anyio.lowlevel
 import pytest
 
-from sluiceway import guard
+from sluiceway import Processor, guard
 from sluiceway.errors import ConfigurationError, ProcessorError
 from sluiceway.models import Reply
 from sluiceway.processors import Allow, Block, Retry, Rewrite
-from tests.support.processors import tool_named
+from tests.support.processors import replace_text, tool_named
 from tests.support.runs import Entry, by, calls_tool, collect, each_entry, lines, make_agent
 
 pytestmark = pytest.mark.anyio
@@ -118,6 +118,30 @@ async def test_output_is_held_until_its_block_is_whole() -> None:
 
     assert trace[0] == "judged abc"
     assert "".join(trace[1:]) == "abc"
+
+
+@each_entry
+async def test_output_that_a_later_hook_changed_is_judged_again(entry: Entry) -> None:
+    """What passed on the stream is not looked at twice; what a step hook made of it is."""
+    seen: list[str] = []
+
+    @guard("output")
+    def judge(text: str) -> Any:
+        seen.append(text)
+        return Block("no") if "secret" in text else True
+
+    def spoil(ctx: Any) -> None:
+        replace_text(ctx.messages, "fine", "secret")
+
+    agent, _ = make_agent("fine", output_processors=[judge, Processor.of("spoil", process_output_step=spoil)])
+    harmless, _ = make_agent("fine", output_processors=[judge])
+
+    spoilt, unspoilt = await by(entry, agent, "hi"), await by(entry, harmless, "hi")
+
+    assert spoilt.result.tripwire is not None
+    assert spoilt.result.text == ""
+    assert unspoilt.result.text == "fine"
+    assert seen == ["fine", "secret", "fine"]
 
 
 @each_entry

@@ -314,3 +314,37 @@ async def test_edits_in_place_are_seen_downstream_in_every_later_hook() -> None:
 
     assert lines(model.prompts[0])[-1] == "user: public plan"
     assert seen == [ran.result.text] == ["public answer"]
+
+
+@each_entry
+async def test_the_source_of_an_added_message_is_that_of_its_hook(entry: Entry) -> None:
+    """An assistant message of an output hook is part of the reply, one of an input hook is not."""
+    found: list[tuple[str, str]] = []
+
+    def adding(name: str) -> Any:
+        def run(ctx: Any) -> None:
+            if ctx.step_number in (None, 1):
+                ctx.message_list.add({"role": "assistant", "content": name})
+            if name == "result":
+                found.extend((m.text, ctx.message_list.source_of(m.id)) for m in ctx.message_list.all)
+
+        return run
+
+    agent, _ = make_agent(
+        Reply(tool_calls=[calls_tool("t")]),
+        "done",
+        tools=[tool_named("t")],
+        input_processors=[Processor.of("i", process_input=adding("input"), process_input_step=adding("step"))],
+        output_processors=[
+            Processor.of("o", process_output_step=adding("output"), process_output_result=adding("result"))
+        ],
+    )
+
+    await by(entry, agent, "hi")
+
+    assert [entry_ for entry_ in found if entry_[0] in ("input", "step", "output", "result")] == [
+        ("input", "input"),
+        ("step", "input"),
+        ("output", "response"),
+        ("result", "response"),
+    ]

@@ -257,3 +257,20 @@ async def test_held_text_of_a_rejected_attempt_is_dropped() -> None:
     ran = await collect(agent, "hi")
 
     assert (ran.emitted, ran.result.text) == ("good", "good")
+
+
+@each_entry
+@pytest.mark.parametrize(
+    ("agents", "calls", "attempts"), [(None, 2, 3), (0, 1, 2), (5, 0, 1), (1, None, 2), (None, None, 1)]
+)
+async def test_the_budget_of_a_call_wins_over_the_agents(
+    entry: Entry, agents: int | None, calls: int | None, attempts: int
+) -> None:
+    """0 is a budget; None leaves it to the agent."""
+    reject = Processor.of("r", process_output_step=lambda ctx: ctx.abort("no", retry=True))
+    agent, model = make_agent("bad", output_processors=[reject], max_processor_retries=agents)
+
+    ran = await by(entry, agent, "hi", max_processor_retries=calls)
+
+    assert ran.result.tripwire is not None
+    assert len(model.calls) == attempts

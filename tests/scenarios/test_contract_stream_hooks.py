@@ -145,6 +145,28 @@ async def test_stream_parts_hold_data_only_for_those_who_asked_for_it() -> None:
     assert seen == {"one": deaf, "two": ["data-x", *deaf], "three": ["data-x", *deaf], "four": deaf}
 
 
+async def test_stream_parts_do_not_hold_what_the_processor_wrote_itself() -> None:
+    """Those behind have it, in its place; the writer and those before do not."""
+    seen: dict[str, list[str]] = {}
+
+    def note(name: str, *, writes: bool = False) -> Processor:
+        async def run(ctx: Any) -> Any:
+            if writes and ctx.part.text == "a":
+                await ctx.writer.custom("data-x", 1)
+            types = [part.type for part in ctx.stream_parts]
+            seen[name] = [type_ for type_ in types if type_.startswith(("data-", "text-delta"))]
+            return ctx.part
+
+        return Processor.of(name, process_output_stream=run, process_data_parts=True)
+
+    agent, _ = make_agent(["a", "b"], output_processors=[note("one"), note("two", writes=True), note("three")])
+
+    await collect(agent, "hi")
+
+    plain = ["text-delta", "text-delta"]
+    assert seen == {"one": plain, "two": plain, "three": ["data-x", *plain]}
+
+
 async def test_held_chunks_pass_those_behind_before_their_own_finish() -> None:
     """What `finish_output_stream` returns is streamed through the rest of the list first."""
     trace: list[str] = []

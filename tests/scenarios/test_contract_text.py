@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from typing import Any
 
 import pytest
@@ -123,6 +124,21 @@ async def test_held_text_fits_the_reply_however_its_parts_changed(
     assert ran.result.edited_after_stream is late
     if deltas_ is not None and not late:
         assert [chunk.text for chunk in ran.of("text-delta")] == deltas_
+
+
+@HOLDS
+async def test_holding_keeps_the_order_of_all_chunks(hold: str) -> None:
+    """But for deltas that become one, a held stream is the same stream later."""
+    script = [
+        Reply(reasoning="hm", text=["look ", "there"], tool_calls=[calls_tool("t")]),
+        Reply(text=["do", "ne"]),
+    ]
+    agent, _ = make_agent(*script, *script, tools=[tool_named("t")])
+
+    shown, held = await collect(agent, "hi"), await collect(agent, "hi", hold=hold)
+
+    assert [type_ for type_, _ in itertools.groupby(shown.types)] == held.types
+    assert [c.payload["reason"] for c in held.of("step-finish")] == ["tool-calls", "stop"]
 
 
 async def test_hold_run_waits_for_the_result_hooks_and_hold_step_does_not() -> None:

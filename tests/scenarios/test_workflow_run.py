@@ -427,10 +427,9 @@ async def test_a_run_that_cannot_begin_says_so_to_the_reader(tmp_path: Path) -> 
     await store.claim_new("r", "w")
     async with Workflow("w").then(double).commit().stream(1, run_id="r", store=store) as events:
         assert (await anext(events)).type == "run-start"
-        with pytest.raises(RunError, match="'r' was already resumed or started"):
-            await events.result()
-        with pytest.raises(RunError, match="left before it had ended"):
-            await events.result()
+        for _ in range(2):
+            with pytest.raises(RunError, match="'r' was already resumed or started"):
+                await events.result()
 
 
 async def test_leaving_early_ends_the_steps() -> None:

@@ -22,12 +22,19 @@ ON = {"thread": "t1", "resource": "u1"}
 
 
 class WordEmbedder:
-    """An embedder that counts words, in 64 buckets."""
+    """An embedder that counts words, in 64 buckets; it can be told to fail, and notes what it was given."""
 
     model_id = "words-64"
 
+    def __init__(self) -> None:
+        self.given: list[list[str]] = []
+        self.error: Exception | None = None
+
     async def embed(self, texts: Sequence[str]) -> list[list[float]]:
-        """Return a vector for each text."""
+        """Return a vector for each text, or raise."""
+        self.given.append(list(texts))
+        if self.error is not None:
+            raise self.error
         return [self._vector(text) for text in texts]
 
     def _vector(self, text: str) -> list[float]:
@@ -44,11 +51,16 @@ def remembering(*replies: Any, memory: Memory | None = None, **options: Any) -> 
     return Agent(id="tested", instructions="sys", model=model, memory=memory, **options), model, memory
 
 
-async def fill(store: MemoryStore, messages: Iterable[Message | str | Mapping[str, Any]], thread: str = "t1") -> None:
-    """Put messages into a thread of `u1`, as if a run had saved them."""
+async def fill(
+    store: MemoryStore,
+    messages: Iterable[Message | str | Mapping[str, Any]],
+    thread: str = "t1",
+    resource: str | None = "u1",
+) -> None:
+    """Put messages into a thread, as if a run had saved them."""
     parsed = [message if isinstance(message, Message) else parse_input(message).messages[0] for message in messages]
     rows = [encode(message, thread, parts=message.parts) for message in parsed]
-    await store.save_turn(Turn(thread, "u1", datetime.now(UTC), rows))
+    await store.save_turn(Turn(thread, resource, datetime.now(UTC), rows))
 
 
 async def kept(memory: Memory, thread: str = "t1") -> list[tuple[Any, ...]]:

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from hypothesis import strategies as st
 
-__all__ = ["cuts", "pieces", "texts"]
+__all__ = ["NEAR", "REAL", "cuts", "parted_texts", "pieces", "texts"]
 
 REAL = [
     "ann@example.org",
@@ -84,6 +84,13 @@ def texts(extra: Sequence[str] = ()) -> st.SearchStrategy[str]:
         st.text(max_size=6),
     )
     joint = st.sampled_from(JOINTS)
+    return st.lists(st.tuples(piece, joint), max_size=10).map(lambda xs: "".join(a + b for a, b in xs))
+
+
+def parted_texts() -> st.SearchStrategy[str]:
+    """Texts of up to a dozen pieces, each parted from the next as people part them."""
+    piece = st.one_of(st.sampled_from(REAL), st.sampled_from(NEAR), st.sampled_from(PROSE))
+    joint = st.sampled_from(["\n", ", ", "; ", " (", ") ", ": ", " and "])
     return st.lists(st.tuples(piece, joint), max_size=10).map(lambda xs: "".join(a + b for a, b in xs))
 
 

@@ -97,7 +97,7 @@ def _entry(draw: st.DrawFn, made: Workflow, depth: int, counter: Any) -> Workflo
     if kind == "then":
         return made.then(_thing(draw, depth, counter))
     if kind == "parallel":
-        things = [_thing(draw, depth, counter) for _ in range(draw(st.integers(1, 5)))]
+        things = [_thing(draw, depth, counter) for _ in range(draw(st.sampled_from([1, 2, 3, 4, 5, 13])))]
         return made.parallel(things, wait=draw(st.sampled_from(["first", "all"])))
     if kind == "branch":
         conditions = [lambda d: d == "<x & y>", _long_condition_with_a_name_that_does_not_fit, lambda d: True]

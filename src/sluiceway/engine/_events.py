@@ -84,11 +84,9 @@ class WorkflowStream:
         self._owned.cancel()
         self._box.clear()
         await self._owned.join()
-        self._ended = True
-        if self._error is not None and exc is None and self._result is None:
-            error, self._error = self._error, None
-            if not isinstance(error, Exception):
-                raise error
+        unread, self._ended = not self._ended, True
+        if unread and exc is None and self._error is not None and not isinstance(self._error, Exception):
+            raise self._error
 
     def __aiter__(self) -> Self:
         return self
@@ -109,8 +107,7 @@ class WorkflowStream:
             return event
         self._ended = True
         if self._error is not None:
-            error, self._error = self._error, None
-            raise error
+            raise self._error
         raise StopAsyncIteration
 
     def cancel(self) -> None:
@@ -125,6 +122,8 @@ class WorkflowStream:
         """
         async for _ in self:
             pass
+        if self._error is not None:
+            raise self._error
         if self._result is None:
             raise RunError("the run was left before it had ended", run_id=self.run_id)
         return self._result

@@ -46,7 +46,7 @@ class SQLite:
         busy_s: How long a call waits for another program that writes, in seconds; None: ten.
     """
 
-    __slots__ = ("_busy_s", "_component", "_connection", "_holders", "_lock", "_migrations", "path")
+    __slots__ = ("_busy_s", "_component", "_connection", "_counting", "_holders", "_lock", "_migrations", "path")
 
     def __init__(
         self, path: str | Path | None, *, component: str, migrations: Sequence[str], busy_s: float | None = None
@@ -56,6 +56,7 @@ class SQLite:
         self._migrations = tuple(migrations)
         self._busy_s = busy_s
         self._lock = threading.Lock()
+        self._counting = threading.Lock()
         self._connection: sqlite3.Connection | None = None
         self._holders = 0
 
@@ -76,7 +77,8 @@ class SQLite:
         return await anyio.to_thread.run_sync(self._run, change, "BEGIN IMMEDIATE")
 
     async def __aenter__(self) -> Self:
-        self._holders += 1
+        with self._counting:
+            self._holders += 1
         return self
 
     async def __aexit__(
@@ -85,7 +87,8 @@ class SQLite:
         exc: BaseException | None,
         traceback: TracebackType | None,
     ) -> None:
-        self._holders -= 1
+        with self._counting:
+            self._holders -= 1
         if not self._holders and self.path is not None:
             await self.aclose()
 

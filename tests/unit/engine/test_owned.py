@@ -1,0 +1,172 @@
+"""Tasks that outlive one read, and the mailbox they report to."""
+
+from __future__ import annotations
+
+import contextvars
+from typing import Any
+
+import anyio
+import pytest
+
+from sluiceway.engine import Mailbox, Owned, loop_is_running
+
+pytestmark = pytest.mark.anyio
+
+
+async def test_a_task_goes_on_while_its_owner_does_other_things() -> None:
+    owned = Owned()
+    seen: list[str] = []
+    go_on = anyio.Event()
+
+    async def work() -> None:
+        seen.append("begun")
+        await go_on.wait()
+        seen.append("done")
+
+    owned.start(work)
+    await anyio.wait_all_tasks_blocked()
+    assert (seen, owned.running) == (["begun"], 1)
+
+    go_on.set()
+    await owned.join()
+
+    assert (seen, owned.running) == (["begun", "done"], 0)
+
+
+async def test_cancel_ends_all_and_join_waits_for_their_cleaning_up() -> None:
+    owned = Owned()
+    cleaned: list[int] = []
+
+    async def work(number: int) -> None:
+        try:
+            await anyio.sleep_forever()
+        finally:
+            with anyio.CancelScope(shield=True):
+                await anyio.lowlevel.checkpoint()
+                cleaned.append(number)
+
+    for number in range(3):
+        owned.start(lambda number=number: work(number))
+    await anyio.wait_all_tasks_blocked()
+    owned.cancel()
+    await owned.join()
+
+    assert (sorted(cleaned), owned.running) == ([0, 1, 2], 0)
+
+
+async def test_join_waits_even_while_the_owner_is_being_cancelled() -> None:
+    owned = Owned()
+    ended: list[bool] = []
+
+    async def work() -> None:
+        with anyio.CancelScope(shield=True):
+            await anyio.lowlevel.checkpoint()
+            await anyio.lowlevel.checkpoint()
+        ended.append(True)
+
+    with anyio.CancelScope() as scope:
+        owned.start(work)
+        scope.cancel()
+        await owned.join()
+        assert ended == [True]
+
+
+async def test_a_task_that_is_cancelled_before_it_begins_does_nothing_and_is_counted() -> None:
+    owned = Owned()
+    seen: list[str] = []
+
+    async def work() -> None:
+        await anyio.lowlevel.checkpoint()
+        seen.append("ran")
+
+    owned.start(work)
+    owned.cancel()
+    await owned.join()
+
+    assert (seen, owned.running) == ([], 0)
+
+
+async def test_a_task_sees_the_context_of_whoever_started_it() -> None:
+    variable: contextvars.ContextVar[str] = contextvars.ContextVar("variable", default="none")
+    owned = Owned()
+    seen: list[str] = []
+
+    async def work() -> None:
+        seen.append(variable.get())
+        variable.set("inside")
+
+    variable.set("outside")
+    owned.start(work)
+    await owned.join()
+
+    assert (seen, variable.get()) == (["outside"], "outside")
+
+
+async def test_an_owned_task_may_use_scopes_and_groups_of_its_own() -> None:
+    owned = Owned()
+    seen: list[Any] = []
+
+    async def work() -> None:
+        with anyio.move_on_after(0):
+            await anyio.sleep_forever()
+        async with anyio.create_task_group() as group:
+            group.start_soon(anyio.lowlevel.checkpoint)
+        seen.append("done")
+
+    owned.start(work)
+    await owned.join()
+
+    assert seen == ["done"]
+
+
+async def test_a_mailbox_hands_out_in_order_and_waits_for_the_first() -> None:
+    box: Mailbox[int] = Mailbox()
+
+    async def fill() -> None:
+        box.post(1)
+        box.post(2)
+
+    async with anyio.create_task_group() as group:
+        group.start_soon(fill)
+        await box.wait()
+
+    assert (len(box), box.take(), box.take(), len(box)) == (2, 1, 2, 0)
+
+
+async def test_put_waits_for_space_and_post_does_not() -> None:
+    box: Mailbox[int] = Mailbox(size=2)
+    put: list[int] = []
+
+    async def fill() -> None:
+        for number in range(5):
+            await box.put(number)
+            put.append(number)
+
+    async with anyio.create_task_group() as group:
+        group.start_soon(fill)
+        await anyio.wait_all_tasks_blocked()
+        assert put == [0, 1]
+        box.post(9)
+        taken = []
+        while len(taken) < 6:
+            await box.wait()
+            taken.append(box.take())
+            await anyio.lowlevel.checkpoint()
+
+    assert taken == [0, 1, 9, 2, 3, 4]
+
+
+async def test_a_wait_that_was_cancelled_can_be_made_again() -> None:
+    box: Mailbox[str] = Mailbox()
+
+    with anyio.move_on_after(0):
+        await box.wait()
+    box.post("late")
+    await box.wait()
+
+    assert box.take() == "late"
+
+
+async def test_a_loop_is_seen_from_inside() -> None:
+    assert loop_is_running()
+    assert not await anyio.to_thread.run_sync(loop_is_running)
