@@ -15,6 +15,7 @@ from uuid import uuid4
 
 import psycopg
 import pytest
+from psycopg import sql
 
 __all__ = ["fresh_schema", "has_postgres", "postgres_server"]
 
@@ -58,7 +59,7 @@ def fresh_schema(url: str) -> str:
     """Return the URL of the same database with an empty schema of its own."""
     name = f"t{uuid4().hex[:16]}"
     with psycopg.connect(url, autocommit=True) as connection:
-        connection.execute(f"CREATE SCHEMA {name}")  # pyright: ignore[reportArgumentType]
+        connection.execute(sql.SQL("CREATE SCHEMA {}").format(sql.Identifier(name)))
     return f"{url}{'&' if '?' in url else '?'}options={quote(f'-csearch_path={name}')}"
 
 

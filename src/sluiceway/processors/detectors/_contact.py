@@ -15,9 +15,12 @@ from sluiceway.processors.detectors._rule import Rule
 __all__ = ["email_rules", "phone_rules"]
 
 # Local parts of up to 95 characters (64 are allowed), up to 8 labels, the last one of letters.
-# A star is left out on purpose: a masked address must not be found again.
+# A star is left out on purpose: a masked address must not be found again. What goes on with
+# another `@` is two addresses run together, and taken out as one.
 _EMAIL = regex.compile(
-    r"(?<![\w.+%'-])[\w.+%'-]{1,95}+@[^\W_](?:[\w-]{0,62}\.(?:[\w-]{1,63}\.){0,7}(?:xn--[a-z0-9-]{2,59}|\p{L}{2,24}+))"
+    r"(?<![\w.+%'-])[\w.+%'-]{1,95}+@"
+    r"[^\W_](?:[\w-]{0,62}\.(?:[\w-]{1,63}\.){0,7}(?:xn--[a-z0-9-]{2,59}|\p{L}{2,24}+))"
+    r"(?:@[\w-]{1,63}+(?:\.[\w-]{1,63}){0,8}+){0,4}+"
 )
 _EMAIL_GATE = re.compile(r"(?<![\w.+%'-])[\w.+%'-]{1,95}+(?:@|\Z)")
 _FILE_ENDS = frozenset(
@@ -42,8 +45,8 @@ def email_rules() -> tuple[Rule, ...]:
 
 
 _PHONE = regex.compile(
-    r"(?<![^\W_]|[*]|[0-9][.,/]|\*[ .-]|[\w)]-)"
-    r"[+(]?[0-9](?:[ .\-/()]{0,3}[0-9]){6,14}(?![0-9_]|[.,/-][0-9])"
+    r"(?<![^\W_]|[*]|[0-9]/|(?<![0-9])[0-9]{1,3}\.|\*[ .-]|[\w)]-)"
+    r"[+(]?[0-9](?:[ .\-/()]{0,3}[0-9]){6,14}(?![0-9_]|[/-][0-9])"
 )
 _DIGITS = str.maketrans("", "", " .-/()+")
 _DATE_LIKE = re.compile(
@@ -53,7 +56,9 @@ _DATE_LIKE = re.compile(
 _NORTH_AMERICA = re.compile(
     r"(?:\+?1[ .-]?)?(?:\([2-9][0-9]{2}\)[ .-]?|[2-9][0-9]{2}([ .-]))[2-9][0-9]{2}[ .-][0-9]{4}"
 )
-_INTERNATIONAL = re.compile(r"(?:\+|00)[1-9][0-9]{0,2}[ .\-/(]?(?:[ .\-/()]{0,2}[0-9]){5,13}")
+_INTERNATIONAL = re.compile(
+    r"(?:\+|00)[1-9][0-9]{0,2}\)?[ .\-/]{0,2}(?:\([0-9]{1,5}\)[ .\-/]{0,2})?[0-9](?:[ .\-/]{0,2}[0-9]){4,12}"
+)
 _TRUNK = re.compile(r"(?:\(0[1-9][0-9]{1,4}\)|0[1-9][0-9]{0,4})(?:[ .\-/]{1,3}[0-9]{2,8}){1,5}")
 _TRUNK_REGIONS = ("GB", "DE", "FR", "IT", "NL", "AU")
 

@@ -15,8 +15,9 @@ __all__ = ["DIGIT_GATE", "card_rules", "iban_rules", "prefixes", "ssn_rules"]
 DIGIT_GATE = re.compile(r"(?<![0-9A-Za-z*])[0-9+(]")
 """Where any rule for numbers can start: at the head of a run of digits."""
 
-_BEFORE = r"(?<![^\W_]|[*+]|[0-9][.,]|\*[ .-])"
-_AFTER = r"(?![^\W_]|[.,][0-9])"
+# Not inside a word, nor behind `0.` as in a fraction, nor behind what was masked.
+_BEFORE = r"(?<![^\W_]|[*+]|(?<![0-9])[0-9]{1,3}\.|\*[ .-])"
+_AFTER = r"(?![^\W_])"
 
 _CARD = regex.compile(rf"{_BEFORE}[0-9](?:[ -]?[0-9]){{12,18}}{_AFTER}")
 _SEPARATORS = str.maketrans("", "", " -()./")
@@ -25,9 +26,7 @@ _CLOCK = re.compile(r"(?:[01][0-9]|2[0-3])[0-5][0-9](?:[0-5][0-9])?")
 _YEARS = re.compile(r"(?:(?:19|20)[0-9]{2}[ -]?)+")
 _EPOCH_DIGITS = (13, 16, 19)  # milli-, micro- and nanoseconds since 1970, as long as they begin with 1
 
-_SSN = regex.compile(
-    rf"{_BEFORE}(?!000|666|9)[0-9]{{3}}([- ])(?!00)[0-9]{{2}}\1(?!0000)[0-9]{{4}}(?![^\W_]|[-.,][0-9])"
-)
+_SSN = regex.compile(rf"{_BEFORE}(?!000|666|9)[0-9]{{3}}([- ])(?!00)[0-9]{{2}}\1(?!0000)[0-9]{{4}}(?![^\W_]|-[0-9])")
 _SSN_BARE = regex.compile(rf"{_BEFORE}(?!000|666|9)[0-9]{{3}}(?!00)[0-9]{{2}}(?!0000)[0-9]{{4}}{_AFTER}")
 _SSN_WORDS = re.compile(
     r"(?i)\b(?:ssn|social[ -]security(?:[ -](?:number|no\.?|num\.?|#))?)(?:\W{0,3}|\W{1,2}is\W{1,3})\Z"

@@ -26,6 +26,7 @@ def found(rules: tuple[Rule, ...], text: str) -> list[str]:
         ("ann@corp.test bob@corp.test", ["ann@corp.test", "bob@corp.test"]),
         ("jürgen@müller.example", ["jürgen@müller.example"]),
         ("bob@x.com2", ["bob@x.com"]),
+        ("ann@example.organn@example.org.", ["ann@example.organn@example.org"]),
         ("write to bob@localhost or @bob or bob@", []),
         ("logo@2x.png", []),
         ("a*n@*******.org", []),
@@ -85,6 +86,16 @@ def test_order_numbers_and_times_are_no_phone_numbers(
     if metadata == "missing":
         monkeypatch.setattr(contact, "_numbering_plans", lambda: None)
     assert found(contact.phone_rules(), f"see {text} there") == []
+
+
+@pytest.mark.parametrize("joint", [",", ";", "|", "\n", ", ", " / ", " or "])
+def test_phone_numbers_in_a_row_are_all_found(joint: str) -> None:
+    numbers = ["415-555-0100", "+49 30 901820", "(415) 555-0101"]
+    assert found(contact.phone_rules(), joint.join(numbers)) == numbers
+
+
+def test_a_second_number_in_brackets_is_not_half_taken_by_the_first() -> None:
+    assert found(contact.phone_rules(), "+49 30 901820 (415) 555-0100") == ["+49 30 901820", "(415) 555-0100"]
 
 
 def test_a_number_that_nobody_gives_out_is_no_phone_number() -> None:

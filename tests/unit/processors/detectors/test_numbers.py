@@ -62,6 +62,12 @@ def test_a_timestamp_is_no_card_although_its_check_digit_is_right() -> None:
     assert [stamp for stamp in stamps if found(CARDS, stamp)] == []
 
 
+@pytest.mark.parametrize("joint", [",", ".", ";", "/", "|", "\n", ". "])
+def test_numbers_in_a_row_are_all_found(joint: str) -> None:
+    numbers = ["4111111111111111", "378282246310005", "4111 1111 1111 1111", "30569309025904"]
+    assert found(CARDS, joint.join(numbers)) == numbers
+
+
 def test_a_number_beside_a_card_does_not_hide_it() -> None:
     assert found(CARDS, "5 4111 1111 1111 1111 12") == ["4111 1111 1111 1111"]
 
