@@ -8,6 +8,7 @@ from itertools import pairwise
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from sluiceway import step
 from sluiceway.graphs import AgentParts, Sketch, Workflow, agent_graph, to_svg
 from sluiceway.graphs._drawn import sketch_of
 from sluiceway.graphs._layout import layout
@@ -116,3 +117,18 @@ def test_the_picture_is_xml_and_the_same_every_time(thing: Drawable) -> None:
     text = to_svg(sketched(thing))
     assert ET.fromstring(text).tag == "{http://www.w3.org/2000/svg}svg"
     assert text.encode() == to_svg(sketched(thing)).encode()
+
+
+@given(st.lists(st.integers(1, 30), min_size=1, max_size=4))
+@settings(max_examples=25)
+def test_many_branches_stand_in_rows(counts: list[int]) -> None:
+    made = Workflow("wf")
+    for number, count in enumerate(counts):
+        made = made.parallel([step(str.upper, id=f"{'x' * (index % 9)}{number}-{index}") for index in range(count)])
+    sketch = sketch_of(made)
+    scene = layout(sketch)
+    assert (apart(scene), pierced(scene), loose(sketch, scene)) == ([], [], [])
+    assert sorted((line.edge.source, line.edge.target) for line in scene.lines) == sorted(
+        (edge.source, edge.target) for edge in sketch.edges
+    )
+    assert scene.height <= 1000 * len(counts)

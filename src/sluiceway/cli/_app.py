@@ -8,6 +8,8 @@ import typer
 from rich.console import Console
 from rich.text import Text
 
+from sluiceway.cli._check import check
+from sluiceway.cli._graph import graph
 from sluiceway.cli._run import run
 from sluiceway.errors import SluicewayError
 
@@ -28,6 +30,8 @@ def _root() -> None:
 
 
 app.command()(run)
+app.command()(graph)
+app.command()(check)
 
 
 def main() -> None:

@@ -42,6 +42,7 @@ class RunView:
     """
 
     def __init__(self, console: Console, title: str) -> None:
+        self._console = console
         self._tree = Tree(Text(printable(title), style="bold"), guide_style="dim")
         self._groups: dict[tuple[int | None, int, str], Tree] = {}
         self._answer = Text()
@@ -57,6 +58,8 @@ class RunView:
     ) -> None:
         self._live.update(self._view())
         self._live.__exit__(kind, error, traceback)
+        if not self._console.is_terminal:
+            self._console.print()
 
     def hook(self, event: HookEvent) -> None:
         """Add what a hook did."""

@@ -16,7 +16,7 @@ from sluiceway.graphs._measure import Text, fit
 from sluiceway.graphs._scene import Box, Frame, Label, Line, Point, Scene
 from sluiceway.graphs._sketch import Edge, Group
 
-__all__ = ["GAP", "Block", "Boxed", "Fan", "Leaf", "Pile", "Series", "Through"]
+__all__ = ["BUS", "GAP", "Block", "Boxed", "Fan", "Leaf", "Pile", "Series", "Through"]
 
 GAP: Final = 34.0
 """Between two boxes that follow each other."""
@@ -244,8 +244,9 @@ class Fan:
         self.entry: Point = (0.0, 0.0)
         self.exit: Point = (0.0, 0.0)
         leaves = [lane for lane in lanes if isinstance(lane, Leaf)]
+        widest = max((leaf.w for leaf in leaves), default=0.0)
         for leaf in leaves:
-            leaf.resize(max(other.w for other in leaves) if len(leaves) < 60 else leaf.w)
+            leaf.resize(widest)
 
     def _edge(self, source: str, target: str) -> Edge:
         return self._edges.get((source, target)) or Edge(source, target)

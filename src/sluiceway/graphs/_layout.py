@@ -7,6 +7,7 @@ from typing import Final
 
 from sluiceway.graphs._blocks import Block, Boxed, Edges, Fan, Leaf, Pile, Series, Through
 from sluiceway.graphs._cards import card_of, title_of
+from sluiceway.graphs._grid import Grid
 from sluiceway.graphs._repeat import Repeat
 from sluiceway.graphs._scene import Scene
 from sluiceway.graphs._sketch import Group, Node, Sketch
@@ -17,6 +18,8 @@ __all__ = ["hooks_here", "layout"]
 MARGIN: Final = 28.0
 _LEAST: Final = 1240.0
 _MOST: Final = 2400.0
+_COLUMN: Final = 10
+"""How many branches of one step each still stand in one column."""
 _AREA: Final = 36_000.0
 """What one node takes, with the room around it, times how much wider than high a picture is."""
 
@@ -60,6 +63,9 @@ class _Maker:
         if group.kind in ("parallel", "branch"):
             fork, *lanes, join = group.members
             made = [self.lane(self.sketch.groups[lane]) for lane in lanes]
+            leaves = [lane for lane in made if isinstance(lane, Leaf)]
+            if group.kind == "parallel" and len(leaves) == len(made) > _COLUMN:
+                return Grid(self.leaf(fork), leaves, self.leaf(join), self.edges)
             return Fan(self.leaf(fork), made, self.leaf(join), self.edges)
         if group.kind == "loop":
             return self.loop(group)

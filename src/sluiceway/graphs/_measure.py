@@ -30,6 +30,17 @@ _BOLD: Final = (
 )  # fmt: skip
 """Hundredths of the font size, from the space to the tilde."""
 _KNOWN: Final = {"·": 40, "›": 50, "…": 100, "–": 60, "—": 100, "×": 84, "’": 38, "“": 60, "”": 60, "µ": 72, "→": 84}
+_SCRIPTS: Final = (
+    (0x370, 66, 74),
+    (0x400, 62, 68),
+    (0x530, 68, 76),
+    (0x600, 58, 62),
+    (0x900, 54, 57),
+    (0xE00, 66, 70),
+    (0xF00, 56, 60),
+)
+"""Up to which character a letter is about how wide: Latin, Greek, Cyrillic, Hebrew, Arabic, the
+scripts of India, Thai and Lao."""
 _WIDE: Final = 100
 _EMOJI: Final = 130
 _OTHER: Final = 85
@@ -136,5 +147,8 @@ def _cluster(cluster: str, bold: bool) -> tuple[int, bool]:
     if unicodedata.east_asian_width(base) in "WF":
         emoji = ord(base) >= 0x1F000 or "\ufe0f" in cluster
         return (_EMOJI, False) if emoji else (_WIDE, False)
+    for end, regular, bolder in _SCRIPTS:
+        if ord(base) < end:
+            return (bolder if bold else regular), False
     letters = sum(1 for char in cluster if unicodedata.category(char)[0] not in "MC") or 1
     return (_EMOJI if ord(base) >= 0x1F000 else _OTHER) * letters, False

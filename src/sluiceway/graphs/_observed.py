@@ -32,6 +32,7 @@ class Observed:
         hook: The hook, `tool` for a call of a tool, or None outside of hooks.
         status: How it went, in the words of `NodeRun`.
         ms: How long it took, or None.
+        span: When it began and ended, in seconds since 1970, or None.
         calls: How many calls are added up.
         edits: How much it changed.
         warnings: How often it reported something.
@@ -43,6 +44,7 @@ class Observed:
     hook: str | None
     status: str = "passed"
     ms: float | None = None
+    span: tuple[float, float] | None = None
     calls: int = 1
     edits: int = 0
     warnings: int = 0
@@ -68,7 +70,7 @@ def of_record(record: StepRecord | Mapping[str, Any]) -> Observed:
     """Read how a step of a workflow went, or a saved line of it."""
     given = record if isinstance(record, Mapping) else {name: getattr(record, name) for name in StepRecord.__slots__}
     started, ended = _time(given.get("started")), _time(given.get("ended"))
-    took = (ended - started).total_seconds() * 1000 if started is not None and ended is not None else None
+    span = (started.timestamp(), ended.timestamp()) if started is not None and ended is not None else None
     path = str(given.get("path", ""))
     item = _ITEMS.search(path)
     inner = path[: item.start()] if item and not path.endswith("›") else path
@@ -78,7 +80,8 @@ def of_record(record: StepRecord | Mapping[str, Any]) -> Observed:
         inner,
         None,
         _STATUS.get(str(given.get("status")), "passed"),
-        ms=took,
+        ms=None if span is None else (span[1] - span[0]) * 1000,
+        span=span,
         calls=1 if item else max(int(given.get("iteration", 1)), 1),
         reason="" if error is None else str(error),
     )

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -190,12 +191,14 @@ def _group_run(sketch: Sketch, group: Group, by_node: Mapping[str, list[Observed
     """Return how a workflow or list went: what was recorded of it, else all that is in it together."""
     if group.kind not in ("workflow", "list"):
         return None
-    inside = [node.run for node in sketch.inside(group.id) if node.run is not None]
-    within = sum(run.total_ms or 0.0 for run in inside)
+    nodes = list(sketch.inside(group.id))
     if group.id in by_node:
-        one = by_node[group.id][-1]
-        own = None if one.ms is None else max(0.0, one.ms - within)
-        return NodeRun(one.status, one.calls, one.ms, own)
+        mine = by_node[group.id]
+        total = sum(one.ms or 0.0 for one in mine)
+        spans = [one.span for node in nodes for one in by_node.get(node.id, ()) if one.span is not None]
+        status = max((one.status for one in mine), key=_WORST.index)
+        return NodeRun(status, sum(one.calls for one in mine), total, max(0.0, total - _covered(spans)))
+    inside = [node.run for node in nodes if node.run is not None]
     ran = [run for run in inside if run.status != "skipped"]
     if not ran:
         return NodeRun("skipped") if inside else None
@@ -206,3 +209,13 @@ def _group_run(sketch: Sketch, group: Group, by_node: Mapping[str, list[Observed
         edits=sum(run.edits for run in ran),
         warnings=sum(run.warnings for run in ran),
     )
+
+
+def _covered(spans: Iterable[tuple[float, float]]) -> float:
+    """Return how many milliseconds at least one of some spans covers."""
+    total, until = 0.0, -math.inf
+    for start, end in sorted(spans):
+        if end > until:
+            total += end - max(start, until)
+            until = end
+    return total * 1000

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import AsyncGenerator, Callable, Iterable, Mapping
 from dataclasses import replace
 from typing import Any, cast
 
@@ -24,6 +24,7 @@ from sluiceway.graphs._entries import (
 )
 from sluiceway.graphs._sketch import Sketch
 from sluiceway.graphs._types import WorkflowTypes
+from sluiceway.processors import Context, HookCall, HookName, Subject, Subjects
 
 __all__ = ["Workflow"]
 
@@ -151,6 +152,28 @@ class Workflow(Drawn):
             GraphError: The text names the entry and says how to mend it.
         """
         return compile_workflow(self.definition)
+
+    async def run_on(
+        self,
+        subject: Subject,
+        *,
+        hook: HookName = "process_input",
+        request_context: Context = None,
+        info: Mapping[str, Any] | None = None,
+    ) -> HookCall:
+        """Commit it and run one hook of its processors; see `CommittedWorkflow.run_on`."""
+        return await self.commit().run_on(subject, hook=hook, request_context=request_context, info=info)
+
+    def run_on_many(
+        self,
+        subjects: Subjects,
+        *,
+        hook: HookName = "process_input",
+        concurrency: int = 8,
+        request_context: Context = None,
+    ) -> AsyncGenerator[HookCall, None]:
+        """Commit it and run one hook on many subjects; see `CommittedWorkflow.run_on_many`."""
+        return self.commit().run_on_many(subjects, hook=hook, concurrency=concurrency, request_context=request_context)
 
     def _with(self, entry: Entry) -> Workflow:
         made = Workflow.__new__(Workflow)

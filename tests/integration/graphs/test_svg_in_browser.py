@@ -35,7 +35,8 @@ LOOK = """
     if (!apart(a.box, b.box)) found.push(`boxes ${a.n} and ${b.n}`);
   }));
   for (const g of svg.querySelectorAll("g.frame"))
-    if (!within(rect(g.querySelector("text")), rect(g.querySelector("rect")), 0, 0)) found.push("a title leaves its frame");
+    if (!within(rect(g.querySelector("text")), rect(g.querySelector("rect")), 0, 0))
+      found.push("a title leaves its frame");
   const labels = [...svg.querySelectorAll("g.label text")].map(rect);
   labels.forEach((a, i) => {
     for (const node of nodes) if (!apart(a, node.box)) found.push(`a label on box ${node.n}`);

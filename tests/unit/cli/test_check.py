@@ -50,8 +50,10 @@ def test_the_exit_code_tells_the_worst(file: str, name: str, code: int) -> None:
 def test_it_says_where_what_and_how_to_mend_it(file: str) -> None:
     assert run(f"{file}:leaks")[1].splitlines() == [
         "wf › processor:pii-detector",
-        "  error SW103 leak-before-redaction: 'judge' stands before it in process_input and sends the text to another "
-        "service, with all that this takes out.",
+        (
+            "  error SW103 leak-before-redaction: 'judge' stands before it in process_input and sends the text "
+            "to another service, with all that this takes out."
+        ),
         "  Put it before 'judge'.",
         "1 finding",
     ]

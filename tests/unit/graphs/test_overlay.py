@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 import json
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
@@ -11,6 +12,7 @@ import pytest
 
 from sluiceway import Agent, Workflow, step, tool
 from sluiceway.cli._json import JsonLines
+from sluiceway.engine import StepRecord
 from sluiceway.errors import ConfigurationError
 from sluiceway.graphs import overlay, to_text
 from sluiceway.models import Reply, ScriptedModel
@@ -146,6 +148,19 @@ async def test_a_run_of_a_workflow_knows_loops_items_and_failures() -> None:
     assert group["total_ms"] >= group["own_ms"] >= 0
 
 
+async def test_the_own_time_of_a_workflow_is_what_none_of_its_steps_covers() -> None:
+    inner = Workflow("inner").parallel([step(str.upper, id="a"), step(str.lower, id="b")]).map("a")
+    workflow = Workflow("wf").then(inner).commit()
+    at = [datetime(2026, 1, 1, 12, 0, 0, ms * 1000, tzinfo=UTC) for ms in range(100)]
+    records = [
+        StepRecord("wf › inner", "inner", "success", started=at[0], ended=at[90]),
+        StepRecord("wf › inner › parallel[0] › a", "a", "success", started=at[10], ended=at[50]),
+        StepRecord("wf › inner › parallel[0] › b", "b", "success", started=at[20], ended=at[60]),
+    ]
+    run = overlay(workflow, records).graph["groups"]["wf › inner"]["run"]
+    assert (run["total_ms"], run["own_ms"]) == (pytest.approx(90), pytest.approx(40))
+
+
 def test_what_is_no_run_of_this_graph_is_refused(tmp_path: Path) -> None:
     event = HookEvent("r", "process_input", "other", "processor:other", None, 0, "passed", 1.0)
     with pytest.raises(
@@ -163,10 +178,17 @@ def test_what_is_no_run_of_this_graph_is_refused(tmp_path: Path) -> None:
 
 
 def test_lines_that_tell_nothing_of_a_graph_are_passed_over(tmp_path: Path) -> None:
-    hook = {"hook": {"hook": "process_input", "processor_id": "unicode-normalizer", "path": "checks › processor:unicode-normalizer",
-                     "outcome": "edited", "duration_ms": 2.0, "calls": 1, "edits": [{}, {}], "violations": []}}  # fmt: skip
+    hook = {
+        "hook": "process_input",
+        "processor_id": "unicode-normalizer",
+        "path": "checks › processor:unicode-normalizer",
+        "outcome": "edited",
+        "duration_ms": 2.0,
+        "edits": [{}, {}],
+    }
+    lines = [{"chunk": {"type": "finish"}}, {"hook": hook}, {"error": {}}]
     path = tmp_path / "run.jsonl"
-    path.write_text("\n".join(map(json.dumps, [{"chunk": {"type": "finish"}}, hook, {"error": {}}])), encoding="utf-8")
+    path.write_text("\n".join(map(json.dumps, lines)), encoding="utf-8")
     run = overlay(agent(), path).nodes["input › checks › processor:unicode-normalizer"]["run"]
     assert run == {
         "status": "edited",

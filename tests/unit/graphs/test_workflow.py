@@ -223,9 +223,9 @@ REFUSED: list[tuple[str, Callable[[], Workflow], str]] = [
     ),
     (
         "loop condition",
-        lambda: Workflow("w").do_until(a, "x"),
+        lambda: Workflow("w").do_until(a, "x"),  # pyright: ignore[reportArgumentType]
         "w › do_until[0]: the condition: 'x' is not a function",
-    ),  # pyright: ignore[reportArgumentType]
+    ),
     ("sleep", lambda: Workflow("w").sleep(-1), "w › sleep[0]: -1 is no number of seconds from 0"),
     ("endless sleep", lambda: Workflow("w").sleep(float("inf")), "w › sleep[0]: inf is no number of seconds"),
     ("state", lambda: Workflow("w", state=Needs).then(a), "w: state=Needs cannot be made without arguments"),

@@ -51,6 +51,7 @@ class View:
     def __init__(self, sketch: Sketch) -> None:
         self.sketch = sketch
         self.places: dict[str, Place] = {}
+        self._next = dict(pair for group in sketch.groups.values() for pair in pairwise(group.members))
         self._walk(ROOT, ())
 
     def _walk(self, group_id: str, above: Place) -> None:
@@ -99,12 +100,9 @@ class View:
     def forks(self, kind: str = "parallel") -> Iterator[tuple[Group, Node | None]]:
         """Give each fork of a kind, with the map right behind it, if there is one."""
         for group in self.sketch.groups.values():
-            if group.parent is None:
-                continue
-            for member, after in pairwise((*self.sketch.groups[group.parent].members, "")):
-                if member == group.id and group.kind == kind:
-                    node = self.sketch.nodes.get(after)
-                    yield group, node if node is not None and node.kind == "map" else None
+            if group.kind == kind:
+                node = self.sketch.nodes.get(self._next.get(group.id, ""))
+                yield group, node if node is not None and node.kind == "map" else None
 
     def lanes(self, group: Group) -> list[Group]:
         """Return the branches of a fork."""
