@@ -11,7 +11,21 @@ from rich.console import Console
 
 from benchmarks._report import as_json, show
 from benchmarks._row import FULL, SHORT, Benchmark, Row, Size
-from benchmarks.rows import call, chunk, growth, imports, merge, parallel, pii, stream_redaction, workflow
+from benchmarks.rows import (
+    call,
+    chunk,
+    growth,
+    imports,
+    memory,
+    merge,
+    parallel,
+    pii,
+    response_cache,
+    stream_redaction,
+    token_limiter,
+    tool_search,
+    workflow,
+)
 
 GROUPS: dict[str, Benchmark] = {
     "chunk": chunk.measure,
@@ -22,6 +36,10 @@ GROUPS: dict[str, Benchmark] = {
     "pii": pii.measure,
     "stream-redaction": stream_redaction.measure,
     "growth": growth.measure,
+    "memory": memory.measure,
+    "token-limiter": token_limiter.measure,
+    "tool-search": tool_search.measure,
+    "response-cache": response_cache.measure,
     "imports": imports.measure,
 }
 

@@ -9,7 +9,7 @@ import pytest
 from sluiceway import Agent, Processor, TripWire
 from sluiceway.errors import ModelError
 from sluiceway.models import Reply, ScriptedModel
-from sluiceway.processors import Retry, StepOverrides
+from sluiceway.processors import Retry, StepOverrides, StreamErrorRetryProcessor
 from tests.support.models import RaisingModel
 from tests.support.runs import Entry, by, calls_tool, each_entry, lines, make_agent
 from tests.support.storing import THREAD, new_memory, stored
@@ -142,6 +142,26 @@ async def test_b113_each_model_of_a_list_has_its_own_retries(entry: Entry) -> No
 
     assert ran.result.text == "ok"
     assert [len(model.calls) for model in (first, second, third)] == [3, 3, 1]
+
+
+@pytest.mark.parametrize("unknown", [False, True])
+@pytest.mark.parametrize(
+    ("status", "calls"), [(401, 1), (403, 1), (400, 1), (429, 2), (500, 2), (529, 2), (None, None)]
+)
+@each_entry
+async def test_b114_a_refused_login_is_never_tried_again(
+    entry: Entry, status: int | None, calls: int | None, unknown: bool
+) -> None:
+    """Overload and a server's errors are; what nobody knows only if it is asked for."""
+    retry = StreamErrorRetryProcessor(retry_unknown_errors=unknown, delay=0)
+    error = {"status": status, "message": "no"}
+    agent, model = make_agent(Reply(error=error), error_processors=[retry])
+
+    ran = await by(entry, agent, "hi")
+
+    assert len(model.calls) == (calls or 1 + unknown)
+    assert isinstance(ran.error, ModelError)
+    assert ran.error.status == status
 
 
 @each_entry

@@ -99,9 +99,7 @@ async def test_b171_a_retried_answer_is_stored_once() -> None:
 async def test_b172_a_read_only_run_writes_nothing() -> None:
     """No message, no vector, no working memory, no queue; history is read; a child without the flag writes."""
     vectors, embedder = InMemoryVectors(), WordEmbedder()
-    memory = Memory(
-        InMemoryStore(), semantic_recall=True, working_memory=True, vector=vectors, embedder=embedder
-    )
+    memory = Memory(InMemoryStore(), semantic_recall=True, working_memory=True, vector=vectors, embedder=embedder)
     child_memory = Memory(InMemoryStore())
     child = Agent(id="child", model=ScriptedModel(["from the child"]), memory=child_memory)
     agent, model, _ = remembering(
@@ -225,9 +223,7 @@ async def test_b177_recalled_messages_are_in_a_fixed_order() -> None:
                 Message(f"said {first + n}", role=roles[n], id=f"m{first + n}", created_at=moment) for n in (0, 1)
             ]
             await fill(store, messages, thread)
-        memory = Memory(
-            store, semantic_recall={"message_range": 0}, vector=Shuffled(order), embedder=WordEmbedder()
-        )
+        memory = Memory(store, semantic_recall={"message_range": 0}, vector=Shuffled(order), embedder=WordEmbedder())
         agent, model, _ = remembering("ok", memory=memory)
         await agent.generate("hi", memory=ON)
         prompts.append(model.prompts[0].messages[1].text)
@@ -374,9 +370,7 @@ async def test_b186_a_second_run_on_a_thread_waits() -> None:
             await answer.wait()
 
     memory = Memory(SQLiteStore(":memory:"))
-    agent, model, _ = remembering(
-        "A", "B", memory=memory, input_processors=[hooked("gate", {"process_input": gate})]
-    )
+    agent, model, _ = remembering("A", "B", memory=memory, input_processors=[hooked("gate", {"process_input": gate})])
     reader, reading, _ = remembering("R", memory=memory)
 
     async with anyio.create_task_group() as group:
@@ -472,4 +466,3 @@ async def test_b172_working_memory_that_is_read_only_is_shown_and_offers_no_tool
 
     assert "- Name: Ann" in model.prompts[0].messages[1].text
     assert model.calls[0].tools == ()
-

@@ -21,7 +21,11 @@ pytestmark = pytest.mark.anyio
 async def test_b191_a_stored_message_stays_one_message_with_one_id() -> None:
     """Sent to a client and back, in either form, twice: the thread has it once, whole."""
     agent, _, memory = remembering(
-        Reply("looking", tool_calls=[calls_tool("t", {"x": 1})]), "found", "again", "and again", tools=[tool_named("t", 7)]
+        Reply("looking", tool_calls=[calls_tool("t", {"x": 1})]),
+        "found",
+        "again",
+        "and again",
+        tools=[tool_named("t", 7)],
     )
     result = await agent.generate("q1", memory=ON)
     ids = [message.id for message in await memory.recall("t1")]
@@ -71,7 +75,9 @@ async def test_b193_an_unfinished_call_in_the_history_is_not_in_the_prompt() -> 
     agent, model, memory = remembering()
     history = [
         "q1",
-        Message(role="assistant", parts=[ToolPart("t", "c1", {}, "result", 1), ToolPart("t", "c2", {}), TextPart("so")]),
+        Message(
+            role="assistant", parts=[ToolPart("t", "c1", {}, "result", 1), ToolPart("t", "c2", {}), TextPart("so")]
+        ),
         "q2",
         Message(role="assistant", parts=[ToolPart("t", "c3", {})]),
     ]
@@ -118,7 +124,10 @@ async def test_b194_a_providers_open_call_is_kept_only_at_the_end() -> None:
 async def test_b198_empty_or_unknown_fields_of_a_stored_message_end_no_turn(document: str, text: str) -> None:
     store = SQLiteStore(":memory:")
     now = datetime.now(UTC)
-    rows = [MessageRow("t1", "m1", "user", now, '{"parts":["first"]}'), MessageRow("t1", "m2", "assistant", now, document)]
+    rows = [
+        MessageRow("t1", "m1", "user", now, '{"parts":["first"]}'),
+        MessageRow("t1", "m2", "assistant", now, document),
+    ]
     await store.save_turn(Turn("t1", "u1", now, [MessageRow("t1", "m0", "user", now, '{"parts":"q"}'), *rows]))
     agent, model, memory = remembering(memory=Memory(store))
 
@@ -132,7 +141,9 @@ async def test_b198_empty_or_unknown_fields_of_a_stored_message_end_no_turn(docu
 async def test_b199_system_messages_are_not_history() -> None:
     """Three turns, a processor that adds system text in each: the fourth prompt has one copy."""
     agent, model, memory = remembering(
-        input_processors=[hooked("rules", {"process_input": lambda ctx: ctx.message_list.add_system("be kind") and None})]
+        input_processors=[
+            hooked("rules", {"process_input": lambda ctx: ctx.message_list.add_system("be kind") and None})
+        ]
     )
 
     for question in ("q1", "q2", "q3", "q4"):

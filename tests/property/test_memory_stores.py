@@ -10,13 +10,15 @@ from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
 
+import anyio
+import psycopg
 import pytest
 from anyio.from_thread import BlockingPortal, start_blocking_portal
 from hypothesis import settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, invariant, rule, run_state_machine_as_test
 
-from sluiceway.errors import StorageError
+from sluiceway.errors import ConfigurationError, StorageError
 from sluiceway.memory import (
     InMemoryStore,
     InMemoryVectors,
@@ -141,9 +143,7 @@ class Stores(RuleBasedStateMachine):
     def newest(self, thread: str, count: int | None, before: str | None) -> None:
         self.agree(lambda store: store.newest(thread, count, before=before))
 
-    @rule(
-        thread=threads, ids=st.lists(message_ids, max_size=3), before=st.integers(0, 2), after=st.integers(0, 2)
-    )
+    @rule(thread=threads, ids=st.lists(message_ids, max_size=3), before=st.integers(0, 2), after=st.integers(0, 2))
     def around(self, thread: str, ids: list[str], before: int, after: int) -> None:
         self.agree(lambda store: store.around(thread, ids, before, after))
 
@@ -260,10 +260,8 @@ def run(machine: type[RuleBasedStateMachine], make: Callable[[Path], list[Any]])
         for store in made:
             portal.call(store.__aenter__)
             stack.callback(portal.call, store.__aexit__, None, None, None)
-        machine.portal, machine.made = portal, made  # pyright: ignore[reportAttributeAccessIssue]
-        run_state_machine_as_test(  # pyright: ignore[reportUnknownMemberType]
-            machine, settings=settings(max_examples=200 if deep else 12, stateful_step_count=25)
-        )
+        machine.portal, machine.made = portal, made
+        run_state_machine_as_test(machine, settings=settings(max_examples=200 if deep else 12, stateful_step_count=25))
 
 
 def test_the_stores_agree(postgres_dsn: str) -> None:
@@ -271,11 +269,31 @@ def test_the_stores_agree(postgres_dsn: str) -> None:
 
 
 def test_the_vector_stores_agree(postgres_dsn: str) -> None:
+    """With pgvector too, where the server has it."""
+    native = with_pgvector(postgres_dsn)
     run(
         Vectors,
         lambda folder: [
             InMemoryVectors(),
             SQLiteVectors(folder / "vectors.db"),
             PostgresVectors(postgres_dsn, pgvector=False),
+            *([PostgresVectors(native, pgvector=True)] if native else []),
         ],
     )
+
+
+def with_pgvector(dsn: str) -> str | None:
+    """Return the URL of an empty schema in which the extension can be used, or None."""
+    with psycopg.connect(dsn, autocommit=True) as connection:
+        if not connection.execute("SELECT 1 FROM pg_available_extensions WHERE name = 'vector'").fetchone():
+            return None
+        connection.execute("CREATE EXTENSION IF NOT EXISTS vector SCHEMA public")
+    return f"{fresh_schema(dsn.partition('?')[0])}%2Cpublic"
+
+
+def test_pgvector_that_is_not_there_is_a_clear_error(postgres_dsn: str) -> None:
+    if with_pgvector(postgres_dsn):
+        pytest.skip("the server has it")
+    store = PostgresVectors(postgres_dsn, pgvector=True)
+    with pytest.raises(ConfigurationError, match="the database has no extension `vector`"):
+        anyio.run(store.upsert, "i", [VectorEntry("t", "m", None, [1.0])])

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import html
 import json
-from xml.etree import ElementTree
+from xml.etree import ElementTree as ET
 
 from hypothesis import given
 from hypothesis import strategies as st
@@ -32,7 +32,9 @@ def test_a_merge_keeps_what_one_writer_alone_did(base: str, mine: str, theirs: s
     assert set(merged.split("\n")) <= {*base.split("\n"), *mine.split("\n"), *theirs.split("\n")}
 
 
-@given(st.lists(st.text(st.sampled_from("abc"), min_size=1, max_size=3), min_size=3, max_size=8, unique=True), st.data())
+@given(
+    st.lists(st.text(st.sampled_from("abc"), min_size=1, max_size=3), min_size=3, max_size=8, unique=True), st.data()
+)
 def test_changes_of_different_lines_are_all_there(lines: list[str], data: st.DataObject) -> None:
     mine_at = data.draw(st.integers(0, len(lines) - 1))
     theirs_at = data.draw(st.integers(0, len(lines) - 1).filter(lambda n: n != mine_at))
@@ -56,7 +58,7 @@ def test_a_region_gives_its_text_back_and_nothing_gets_out(text: str) -> None:
 
 @given(st.text(st.characters(min_codepoint=32, max_codepoint=0xD7FF)))
 def test_a_region_is_xml(text: str) -> None:
-    region = ElementTree.fromstring(element("memory", text, {"who": text}))
+    region = ET.fromstring(element("memory", text, {"who": text}))
     assert (region.text or "", region.attrib) == (text, {"who": text})
 
 

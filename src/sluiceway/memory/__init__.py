@@ -6,6 +6,7 @@ from sluiceway.memory._in_memory import InMemoryStore
 from sluiceway.memory._memory import Memory
 from sluiceway.memory._memory_run import MemoryRun, request_context_for
 from sluiceway.memory._message_history import MessageHistory
+from sluiceway.memory._placement import remembers
 from sluiceway.memory._port import (
     MemoryStore,
     MessageKey,
@@ -50,5 +51,6 @@ __all__ = [
     "WordLlamaEmbedder",
     "WorkingChange",
     "WorkingMemory",
+    "remembers",
     "request_context_for",
 ]

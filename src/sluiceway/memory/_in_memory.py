@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import threading
 import time
 from collections.abc import Collection
@@ -20,6 +21,7 @@ from sluiceway.memory._port import (
     foreign_thread,
     lost_lease,
 )
+from sluiceway.memory._rows import metadata_text
 
 __all__ = ["InMemoryStore"]
 
@@ -69,7 +71,7 @@ class InMemoryStore:
             if known is not None:
                 thread = replace(thread, created_at=known.created_at)
             title = None if thread.title is None else clean_text(thread.title)
-            self._threads[thread.id] = replace(thread, title=title, metadata=dict(thread.metadata))
+            self._threads[thread.id] = replace(thread, title=title, metadata=json.loads(metadata_text(thread.metadata)))
 
     async def delete_thread(self, thread_id: str) -> bool:
         """Delete a thread with all that hangs on it; say whether there was one."""
@@ -88,7 +90,9 @@ class InMemoryStore:
         with self._lock:
             known = self._resources.get(resource.id)
             created = resource.created_at if known is None else known.created_at
-            self._resources[resource.id] = replace(resource, metadata=dict(resource.metadata), created_at=created)
+            self._resources[resource.id] = replace(
+                resource, metadata=json.loads(metadata_text(resource.metadata)), created_at=created
+            )
 
     # messages
 

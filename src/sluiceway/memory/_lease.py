@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import logging
+import weakref
+from functools import partial
 from typing import Final
 
 import anyio
@@ -24,14 +26,14 @@ _LONGEST_PAUSE_S: Final = 0.25
 
 
 class Claim:
-    """A lease on a thread, renewed in the background until it is given back.
+    """A lease on a thread, held by one run.
 
     Args:
         store: Where the thread is.
         thread_id: The thread.
     """
 
-    __slots__ = ("_renewal", "held", "store", "thread_id", "token")
+    __slots__ = ("__weakref__", "_renewal", "held", "store", "thread_id", "token")
 
     def __init__(self, store: MemoryStore, thread_id: str) -> None:
         self.store = store
@@ -58,7 +60,10 @@ class Claim:
             await clock().sleep(min(pause_s, left_s))
             pause_s = min(2 * pause_s, _LONGEST_PAUSE_S)
         self.held = True
-        self._renewal.start(self._renew)
+
+    def keep(self) -> None:
+        """Renew it from now on, until it is given back, or nobody has it any more; the store is held meanwhile."""
+        self._renewal.start(partial(_renew, weakref.ref(self), self.store, self.thread_id, self.token))
 
     async def stop(self, *, release: bool) -> None:
         """End the renewal, and give the lease back where the store has not done so already."""
@@ -72,14 +77,20 @@ class Claim:
         except StorageError as error:
             log.warning("the lease of a thread runs out by itself, since giving it back failed: %s", error)
 
-    async def _renew(self) -> None:
-        while True:
-            await anyio.sleep(LEASE_S / 3)
-            try:
-                kept = await self.store.renew(self.thread_id, self.token, LEASE_S)
-            except StorageError as error:
-                log.warning("the lease of a thread could not be renewed: %s", error)
-                continue
-            if not kept:
-                log.warning("the lease of a thread was lost; the turn will not be saved")
+
+async def _renew(ref: weakref.ref[Claim], store: MemoryStore, thread_id: str, token: str) -> None:
+    """Renew a claim for as long as it lives; for a stream that was dropped unclosed, give all back."""
+    while True:
+        await anyio.sleep(LEASE_S / 3)
+        try:
+            if ref() is None:
+                await store.release(thread_id, token)
+                await store.__aexit__(None, None, None)
                 return
+            kept = await store.renew(thread_id, token, LEASE_S)
+        except StorageError as error:
+            log.warning("the lease of a thread could not be renewed: %s", error)
+            continue
+        if not kept:
+            log.warning("the lease of a thread was lost; the turn will not be saved")
+            return

@@ -210,12 +210,18 @@ class Memory:
 
     async def __aenter__(self) -> Self:
         await self.storage.__aenter__()
+        if self.vector is not None:
+            await self.vector.__aenter__()
         return self
 
     async def __aexit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
-        await self.storage.__aexit__(kind, error, trace)
+        try:
+            if self.vector is not None:
+                await self.vector.__aexit__(kind, error, trace)
+        finally:
+            await self.storage.__aexit__(kind, error, trace)
 
     async def aclose(self) -> None:
         """Let go of connections that `async with` does not hold."""

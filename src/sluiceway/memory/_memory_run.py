@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Awaitable, Callable, Mapping
-from contextvars import ContextVar
+from contextvars import ContextVar, copy_context
 from dataclasses import dataclass, field
-from typing import Any, Final, TypeAlias
+from typing import Any, Final, Protocol, TypeAlias
 
 import anyio
 
@@ -64,6 +64,14 @@ def request_context_for(given: Any, options: Mapping[str, Any] | None) -> Reques
     return RequestContext(context, thread_id=thread_id, resource_id=resource_id)
 
 
+class Openable(Protocol):
+    """Something with connections, which stay open in `async with`."""
+
+    async def __aenter__(self) -> Any: ...
+
+    async def __aexit__(self, *error: Any) -> None: ...
+
+
 class MemoryRun:
     """The thread of one run, its leases, and what is to be saved at its end.
 
@@ -79,6 +87,7 @@ class MemoryRun:
         "_attached",
         "_claims",
         "_drafts",
+        "_kept_open",
         "_opened",
         "_outer",
         "_wait_s",
@@ -108,6 +117,7 @@ class MemoryRun:
         self._outer = _current.get()
         self._claims: dict[Any, tuple[Claim, bool]] = {}
         self._opened: dict[Any, MemoryStore] = {}
+        self._kept_open: dict[int, Openable] = {}
         self._drafts: dict[Any, tuple[MemoryStore, list[Contribution]]] = {}
 
     @classmethod
@@ -144,6 +154,12 @@ class MemoryRun:
         if thread is not None and thread.resource_id != self.resource_id:
             raise foreign_thread(self.thread_id)
 
+    async def keep_open(self, thing: Openable) -> None:
+        """Keep connections open until the run ends; by itself a call opens and closes its own."""
+        if self._attached and id(thing) not in self._kept_open:
+            await thing.__aenter__()
+            self._kept_open[id(thing)] = thing
+
     async def _claim(self, store: MemoryStore, key: Any, thread_id: str) -> None:
         outer = self._outer
         while outer is not None:
@@ -159,6 +175,10 @@ class MemoryRun:
         except StorageError:
             del self._claims[key]
             raise
+        # What renews it must not keep the run alive, which is the current one here.
+        apart = copy_context()
+        apart.run(_current.set, None)
+        apart.run(claim.keep)
 
     async def contribute(self, store: MemoryStore, fn: Contribution, messages: MessageList) -> None:
         """Have something saved at the end of the run; at once where no agent drives it."""
@@ -211,12 +231,13 @@ class MemoryRun:
         """Give back leases and connections; again is nothing."""
         claims, self._claims = self._claims, {}
         opened, self._opened = self._opened, {}
+        kept_open, self._kept_open = self._kept_open, {}
         with anyio.CancelScope(shield=True):
             for claim, own in claims.values():
                 if own:
                     await claim.stop(release=True)
-            for store in opened.values():
-                await store.__aexit__(None, None, None)
+            for thing in (*opened.values(), *kept_open.values()):
+                await thing.__aexit__(None, None, None)
 
 
 def _key(store: MemoryStore) -> Any:

@@ -120,7 +120,10 @@ class MessageHistory(Processor):
         for message in ctx.message_list.response:
             message.thread_id = run.thread_id
             message.resource_id = run.resource_id
-        turn: _TurnState = ctx.state.get("turn") or _TurnState(run, {})
+        turn: _TurnState | None = ctx.state.get("turn")
+        if turn is None:  # not in the input list, or no agent drives the run
+            known = await self.storage.find([m.id for m in ctx.message_list.input], run.thread_id)
+            turn = _TurnState(run, {row.id: row for row in known})
         await run.contribute(self.storage, partial(_contribute, turn), ctx.message_list)
 
 

@@ -6,9 +6,12 @@ from collections.abc import Sequence
 from typing import Any, cast
 
 from sluiceway.engine import Plan, calls
-from sluiceway.processors import Processor
+from sluiceway.memory._message_history import MessageHistory
+from sluiceway.memory._semantic_recall import SemanticRecall
+from sluiceway.memory._working_memory import WorkingMemory
+from sluiceway.processors import Chain, Processor
 
-__all__ = ["placed"]
+__all__ = ["placed", "remembers"]
 
 
 def placed(own: Sequence[Processor], listed: Sequence[object], *, first: bool) -> Sequence[object]:
@@ -24,6 +27,12 @@ def placed(own: Sequence[Processor], listed: Sequence[object], *, first: bool) -
     if not missing:
         return listed
     return (*missing, *listed) if first else (*listed, *missing)
+
+
+def remembers(*chains: Chain) -> bool:
+    """Whether any of these lists has a processor that goes on with a thread."""
+    kinds = (MessageHistory, SemanticRecall, WorkingMemory)
+    return any(isinstance(step.processor, kinds) for chain in chains for step in chain.processors)
 
 
 def _ids(item: object) -> list[str]:

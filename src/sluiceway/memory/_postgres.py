@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Collection
 from functools import partial
 from typing import Any, Final, Self
@@ -22,7 +21,7 @@ from sluiceway.memory._port import (
     lost_lease,
 )
 from sluiceway.memory._postgres_schema import MIGRATIONS
-from sluiceway.memory._rows import message_of, resource_of, thread_of, to_us
+from sluiceway.memory._rows import message_of, metadata_text, resource_of, thread_of, to_us
 from sluiceway.storage import PgConnection, Postgres, holder_is_gone
 
 __all__ = ["PostgresStore"]
@@ -99,7 +98,7 @@ class PostgresStore:
                 "UPDATE memory_threads SET title = :title, metadata = :metadata WHERE id = :id",
                 id=thread.id,
                 title=None if thread.title is None else clean_text(thread.title),
-                metadata=json.dumps(dict(thread.metadata)),
+                metadata=metadata_text(thread.metadata),
             )
 
         await self._db.write(work)
@@ -150,7 +149,7 @@ class PostgresStore:
                 "INSERT INTO memory_resources VALUES (:id, :metadata, :created_at, :updated_at) "
                 "ON CONFLICT (id) DO UPDATE SET metadata = excluded.metadata, updated_at = excluded.updated_at",
                 id=resource.id,
-                metadata=json.dumps(dict(resource.metadata)),
+                metadata=metadata_text(resource.metadata),
                 created_at=to_us(resource.created_at),
                 updated_at=to_us(resource.updated_at),
             )

@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime, timedelta
 from typing import Any, Final
 
+from sluiceway.memory._codec import dumps
 from sluiceway.memory._port import MessageRow, Resource, Thread
+from sluiceway.messages import jsonable
 
-__all__ = ["from_us", "message_of", "resource_of", "thread_of", "to_us"]
+__all__ = ["from_us", "message_of", "metadata_text", "resource_of", "thread_of", "to_us"]
 
 _EPOCH: Final = datetime(1970, 1, 1, tzinfo=UTC)
 _US: Final = timedelta(microseconds=1)
@@ -23,6 +25,15 @@ def to_us(moment: datetime) -> int:
 def from_us(value: int) -> datetime:
     """Return the time, in UTC."""
     return _EPOCH + timedelta(microseconds=value)
+
+
+def metadata_text(metadata: Mapping[str, Any]) -> str:
+    """Return metadata as JSON text.
+
+    Raises:
+        MessageError: It is nested too deep.
+    """
+    return dumps(jsonable(metadata))
 
 
 def thread_of(row: Sequence[Any]) -> Thread:

@@ -41,6 +41,10 @@ class SemanticRecall(Processor):
     new texts are embedded. One that cannot be is tried again in a later turn; the turn is
     saved all the same.
 
+    The embedder gets the newest message as the user wrote it, since memory comes before
+    guardrails. Where the embedder is another's and a redactor has to see the text first, list
+    this processor by hand behind it.
+
     Hooks: `process_input` (writes messages and system messages, sends the newest message to the
     embedder), `process_output_result` (writes nothing, sends new texts to the embedder).
 
@@ -117,6 +121,7 @@ class SemanticRecall(Processor):
 
     async def _matches(self, run: MemoryRun, vector: Sequence[float], messages: MessageList) -> list[Match]:
         by_thread = self.scope == "thread" or run.resource_id is None
+        await run.keep_open(self.vector)
         await self.vector.prepare(self.index_name, len(vector), self.embedder.model_id)
         found = await self.vector.query(
             self.index_name,

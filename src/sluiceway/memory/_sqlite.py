@@ -24,7 +24,7 @@ from sluiceway.memory._port import (
     foreign_thread,
     lost_lease,
 )
-from sluiceway.memory._rows import message_of, resource_of, thread_of, to_us
+from sluiceway.memory._rows import message_of, metadata_text, resource_of, thread_of, to_us
 from sluiceway.memory._sqlite_schema import MIGRATIONS
 from sluiceway.storage import SQLite, holder_is_gone
 
@@ -111,7 +111,7 @@ class SQLiteStore:
                     to_us(thread.created_at),
                     to_us(thread.updated_at),
                     None if thread.title is None else clean_text(thread.title),
-                    json.dumps(dict(thread.metadata)),
+                    metadata_text(thread.metadata),
                 ),
             )
 
@@ -140,7 +140,7 @@ class SQLiteStore:
         """Make a resource, or replace the metadata of one."""
         values = (
             resource.id,
-            json.dumps(dict(resource.metadata)),
+            metadata_text(resource.metadata),
             to_us(resource.created_at),
             to_us(resource.updated_at),
         )

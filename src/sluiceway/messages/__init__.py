@@ -28,7 +28,7 @@ from sluiceway.messages._prompt_parts import (
 )
 from sluiceway.messages._reply import Reply
 from sluiceway.messages._text import ReasoningPart, TextPart
-from sluiceway.messages._threeway import merge_text, merge_value
+from sluiceway.messages._threeway import merge_hunks, merge_text, merge_value
 from sluiceway.messages._to_prompt import ToModelOutput
 from sluiceway.messages._tool import ToolPart, ToolState
 from sluiceway.messages._ui import ui_message
@@ -72,6 +72,7 @@ __all__ = [
     "escape_tags",
     "jsonable",
     "merge_forks",
+    "merge_hunks",
     "merge_text",
     "merge_value",
     "openai_messages",

@@ -40,7 +40,7 @@ def same_value(one: Any, other: Any) -> bool:
         return _same(one, other)
     except RecursionError:
         return _same_deep(one, other)
-    except (TypeError, ValueError):
+    except Exception:  # noqa: BLE001 - the values' own code
         return False
 
 
@@ -126,6 +126,11 @@ def _same_deep(one: Any, other: Any) -> bool:
     return True
 
 
+def _comparable(copied: Any, value: Any) -> Any:
+    """Return the copy, or the value itself where no comparison could tell a change from a copy."""
+    return copied if same_value(copied, value) else value
+
+
 class Box:
     """A value that is handed out as a live copy; the kept one is never handed out.
 
@@ -147,7 +152,7 @@ class Box:
     def get(self) -> Any:
         """Return the live value, which may be changed in place."""
         if self._live is MISSING:
-            self._live = copy_value(self._kept)
+            self._live = _comparable(copy_value(self._kept), self._kept)
         return self._live
 
     def peek(self) -> Any:
@@ -158,7 +163,7 @@ class Box:
         """Take another value, and say whether it differs from the current one."""
         changed = not same_value(self.peek(), value)
         self._live = value
-        self._kept = copy_value(value)
+        self._kept = _comparable(copy_value(value), value)
         return changed
 
     def sync(self) -> bool:

@@ -77,7 +77,7 @@ def tag_escapes(texts: Sequence[str], tags: Collection[str]) -> list[str]:
 
 
 def escape_value(value: Any, tags: Collection[str]) -> Any:
-    """Return a copy of a plain value with the tags in all its texts escaped, keys included."""
+    """Return a copy of a JSON value with the tags in all its texts escaped, keys included."""
     try:
         return _escaped(value, tags)
     except RecursionError as error:
@@ -90,8 +90,8 @@ def _escaped(value: Any, tags: Collection[str]) -> Any:
     if isinstance(value, Mapping):
         fields = cast("Mapping[Any, Any]", value)
         return {_escaped(key, tags): _escaped(item, tags) for key, item in fields.items()}
-    if isinstance(value, list | tuple):
-        return [_escaped(item, tags) for item in cast("Sequence[Any]", value)]
+    if isinstance(value, list):
+        return [_escaped(item, tags) for item in cast("list[Any]", value)]
     return value
 
 

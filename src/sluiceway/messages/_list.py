@@ -113,6 +113,11 @@ class MessageList(Entries):
         """
         return self._at(id)._source
 
+    @property
+    def is_fork(self) -> bool:
+        """Whether this is a branch's copy, whose edits come back only by a merge."""
+        return self._origin is not None
+
     def has_input(self) -> bool:
         """Say whether any message of source input or context is left, signals aside."""
         return any(m._source in ("input", "context") and m._role != "signal" for m in self._items.values())

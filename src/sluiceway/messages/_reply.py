@@ -9,6 +9,7 @@ from typing import Any, Final
 
 from sluiceway._types import new_id
 from sluiceway.errors import MessageError
+from sluiceway.messages._box import same_value
 from sluiceway.messages._chunk import Chunk
 from sluiceway.messages._content import part_of
 from sluiceway.messages._list import MessageList
@@ -136,6 +137,10 @@ class Reply:
                 return parts[i + 1 :]
         return parts
 
+    def add(self, part: Part) -> None:
+        """Put a part that no chunk brought behind the others of this step."""
+        self._add(part)
+
     def _add(self, part: Part) -> None:
         message = self._message
         if message is None or self._list._items.get(self.message_id) is not message:
@@ -212,7 +217,7 @@ class Reply:
         call_id = chunk.get("tool_call_id")
         part = self._list.find_call(call_id)
         # A result that is there already keeps what the model is shown of it.
-        if part is not None and (part.state != "result" or part.result != chunk.get("result")):
+        if part is not None and not (part.state == "result" and same_value(part.result, chunk.get("result"))):
             self._list.set_tool_result(call_id, chunk.get("result"))
 
     def _error(self, chunk: Chunk) -> None:

@@ -12,6 +12,7 @@ from typing import Any, Final, TypeAlias, cast
 from sluiceway._types import MISSING
 from sluiceway.messages._box import copy_value
 from sluiceway.messages._escape import SIGNAL_TAG, escape_tags, escape_value, signal_text, tag_escapes
+from sluiceway.messages._jsonable import jsonable
 from sluiceway.messages._media import FilePart, ImagePart
 from sluiceway.messages._message import Message, SystemMessage
 from sluiceway.messages._part import Part
@@ -116,7 +117,7 @@ class _Writer:
 
     def cached(self, message: Message, *, is_last: bool = False) -> Sequence[PromptMessage]:
         """Return a message's part of the prompt, from last time where nobody can have changed it."""
-        if message._seen is not None or message._role != "user":
+        if message._seen is not None:
             return self.write(message, is_last=is_last)
         owner = message
         while owner._parts is None and owner._base is not None:
@@ -192,7 +193,7 @@ class _Writer:
             PromptToolCall(
                 part._tool_call_id,
                 part._tool_name,
-                escape_value(copy_value(part._args.peek()), self._tags),
+                escape_value(jsonable(part._args.peek()), self._tags),
                 part._provider_executed,
                 metadata,
             )
@@ -204,7 +205,7 @@ class _Writer:
         result = PromptToolResult(
             part._tool_call_id,
             part._tool_name,
-            escape_value(copy_value(output), self._tags),
+            escape_value(jsonable(output), self._tags),
             is_error,
             part._provider_executed,
             metadata,

@@ -4,7 +4,10 @@ from sluiceway.models._anthropic import AnthropicMessages
 from sluiceway.models._backoff import Backoff
 from sluiceway.models._call import ModelCall
 from sluiceway.models._client import Connections, HttpClient, hold_connections
+from sluiceway.models._embeddings import OpenAIEmbeddings
 from sluiceway.models._exchange import Timeouts
+from sluiceway.models._moderations import OpenAIModerations
+from sluiceway.models._listing import list_models
 from sluiceway.models._openai import OpenAIChat
 from sluiceway.models._port import Model, ModelRequest, StructuredOutput, ToolChoice
 from sluiceway.models._providers import ChatQuirks
@@ -23,6 +26,8 @@ __all__ = [
     "ModelCall",
     "ModelRequest",
     "OpenAIChat",
+    "OpenAIEmbeddings",
+    "OpenAIModerations",
     "Reply",
     "ReplyLike",
     "ScriptedModel",
@@ -31,5 +36,6 @@ __all__ = [
     "Timeouts",
     "ToolChoice",
     "hold_connections",
+    "list_models",
     "route",
 ]

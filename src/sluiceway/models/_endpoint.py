@@ -75,6 +75,11 @@ class Endpoint:
         given: Mapping[str, str] = {} if headers is None else headers
         self._headers = {key.lower(): Secret(value) for key, value in given.items()}
 
+    @property
+    def given_url(self) -> str | None:
+        """The address that was passed in, or None."""
+        return self._base_url
+
     def refusals(self, model_id: str, settings: Settings) -> Refusals:
         """Return what makes the errors of a call, knowing what they must not hold."""
         texts = [secret.reveal() for secret in self._headers.values()]

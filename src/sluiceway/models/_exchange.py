@@ -45,11 +45,13 @@ class Post:
         url: Where to.
         headers: With the key: never shown.
         body: JSON.
+        method: The HTTP method.
     """
 
     url: str
     headers: Mapping[str, str]
     body: bytes
+    method: str = "POST"
 
 
 class Exchange:
@@ -183,7 +185,7 @@ async def _send(client: HttpClient, post: Post, refusals: Refusals, timeouts: Ti
     idle_deadline = anyio.current_time() + timeouts.connect_s + timeouts.read_s
     with anyio.CancelScope(deadline=min(idle_deadline, deadline)):
         try:
-            request = client.build_request("POST", post.url, content=post.body, headers=post.headers, timeout=limits)
+            request = client.build_request(post.method, post.url, content=post.body, headers=post.headers, timeout=limits)
             request = _without_generator(request, post.body)
             return await client.send(request, stream=True, follow_redirects=False)
         except errors as error:

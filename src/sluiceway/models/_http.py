@@ -38,6 +38,11 @@ class HttpModel:
         self._timeouts = Timeouts() if timeouts is None else timeouts
         self._held: list[Connections] = []
 
+    @property
+    def base_url(self) -> str | None:
+        """The address that it was given; None: its provider's own."""
+        return self._endpoint.given_url
+
     async def __aenter__(self) -> Self:
         self._held.append(hold_connections())
         return self

@@ -115,7 +115,7 @@ def sqlite_stores(folder: Path) -> Callable[[int], MemoryStore]:
     def counting(*args: Any, **more: Any) -> sqlite3.Connection:
         return connect(*args, factory=Connection, **more)
 
-    sqlite3.connect = counting  # pyright: ignore[reportAttributeAccessIssue]
+    sqlite3.connect = counting
     return lambda number: SQLiteStore(folder / str(number) / "memory.db")
 
 

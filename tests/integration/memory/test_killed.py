@@ -12,6 +12,13 @@ import pytest
 
 ROOT = Path(__file__).resolve().parents[3]
 
+LIST = """
+import sys, json, anyio
+from sluiceway.memory import Memory, SQLiteStore
+found = anyio.run(Memory(SQLiteStore(sys.argv[1])).recall, "t")
+print(json.dumps([(m.role, m.text) for m in found]))
+"""
+
 NOTHING = {"messages": [], "working": None, "pending": 0, "then": 2}
 ALL = {
     "messages": [["user", "I am Ann"], ["assistant", "notedhello Ann"]],
@@ -79,10 +86,7 @@ def test_several_processes_on_one_file_wait_for_one_another(tmp_path: Path, coun
         [
             sys.executable,
             "-c",
-            "import sys, json, anyio\n"
-            "from sluiceway.memory import Memory, SQLiteStore\n"
-            "found = anyio.run(Memory(SQLiteStore(sys.argv[1])).recall, 't')\n"
-            "print(json.dumps([(m.role, m.text) for m in found]))",
+            LIST,
             str(path),
         ],
         cwd=ROOT,

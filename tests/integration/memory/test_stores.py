@@ -155,6 +155,10 @@ async def test_resources(store: MemoryStore) -> None:
     await store.save_resource(Resource("u1", {"plan": "full"}, later, later))
 
     assert await store.resource("u1") == Resource("u1", {"plan": "full"}, NOW, later)
+    await store.save_resource(Resource("u2", {"at": NOW, "s": {2, 1}, "t": (1,), 3: "x"}, NOW, NOW))  # pyright: ignore[reportArgumentType]
+    assert await store.resource("u2") == Resource(
+        "u2", {"at": NOW.isoformat(), "s": [1, 2], "t": [1], "3": "x"}, NOW, NOW
+    )
 
 
 async def test_working_memory_is_changed_from_what_is_there(store: MemoryStore) -> None:

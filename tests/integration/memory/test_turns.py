@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 from collections.abc import Awaitable, Callable
 from functools import partial
 from typing import Any
@@ -124,7 +125,7 @@ async def test_the_wait_for_a_thread_has_an_end(store: MemoryStore) -> None:
     waits = anyio.Event()
 
     async def hold(ctx: Any) -> None:
-        with pytest.raises(StorageError, match="another run has been at work on thread 't1' for 0.02 s"):
+        with pytest.raises(StorageError, match=r"another run has been at work on thread 't1' for 0\.02 s"):
             await second.generate("two", memory=ON)
         waits.set()
 
@@ -185,7 +186,7 @@ async def test_a_run_that_lost_its_lease_saves_nothing(store: MemoryStore) -> No
         tokens.append(token)
         return await acquire(thread_id, token, lease_s)
 
-    store.acquire = noted  # type: ignore[method-assign]
+    store.acquire = noted
     agent, _, memory = remembering(
         "x", memory=Memory(store), output_processors=[hooked("s", {"process_output_result": steal})]
     )
@@ -242,3 +243,44 @@ async def _cancelled_after(ticks: int, run: Callable[[], Awaitable[Any]]) -> boo
             await anyio.lowlevel.checkpoint()
         group.cancel_scope.cancel()
     return ended
+
+
+async def test_a_stream_that_is_dropped_unclosed_frees_its_thread(
+    store: MemoryStore, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(lease, "LEASE_S", 60.0)
+    pauses = Pauses()
+    monkeypatch.setattr(anyio, "sleep", pauses.wait_for)
+    given_back = anyio.Event()
+    leave = store.__aexit__
+
+    async def left(*error: Any) -> None:
+        await leave(*error)
+        given_back.set()
+
+    monkeypatch.setattr(store, "__aexit__", left, raising=False)
+    agent, _, memory = remembering(memory=Memory(store))
+    stream = agent.stream("hi", memory=ON)
+    await stream.__aenter__()
+    while (await stream.__anext__()).type != "step-start":
+        pass
+    assert not await store.acquire("t1", "another", 60)
+    del stream, agent
+    gc.collect()
+    pauses.over.set()
+
+    with anyio.fail_after(20):
+        await given_back.wait()
+    assert await store.acquire("t1", "another", 60)
+    assert await kept(memory) == []
+
+
+class Pauses:
+    """Lets the renewal of a lease wait until it is told to go on."""
+
+    def __init__(self) -> None:
+        self.over = anyio.Event()
+
+    async def wait_for(self, seconds: float) -> None:
+        assert seconds == 20
+        await self.over.wait()

@@ -63,7 +63,8 @@ def test_every_part_and_field_survives() -> None:
 
 def test_values_become_json() -> None:
     """What a tool returned may be anything; what is stored is what JSON makes of it."""
-    part = ToolPart("t", "c1", {"s": {3, 1}, 2: "two"}, "result", (1, NOW, b"hi", float("nan")))
+    args: Any = {"s": {3, 1}, 2: "two"}
+    part = ToolPart("t", "c1", args, "result", (1, NOW, b"hi", float("nan")))
 
     back = decode(encode(Message(role="assistant", parts=[part], id="m"), "t", parts=[part]), None)
 
@@ -83,7 +84,7 @@ def test_what_is_too_deep_is_a_message_error() -> None:
 
 @pytest.mark.parametrize("name", ["a\0b", "half \ud83d"])
 def test_an_id_that_no_database_holds_is_a_storage_error(name: str) -> None:
-    with pytest.raises(StorageError, match="the message id .* cannot be stored"):
+    with pytest.raises(StorageError, match=r"the message id .* cannot be stored"):
         encode(Message("hi", id=name), "t", parts=[])
 
 

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from sluiceway import Agent, Message, Tool, Workflow
+from sluiceway import Agent, Message, RequestContext, Tool, Workflow
 from sluiceway.errors import ConfigurationError, MessageError, StorageError
 from sluiceway.memory import InMemoryStore, Memory, MessageHistory
 from sluiceway.messages import TextPart, ToolPart
@@ -164,7 +164,13 @@ async def test_a_second_result_for_an_answered_call_changes_nothing() -> None:
 async def test_without_a_thread_nothing_is_loaded_or_saved() -> None:
     agent, model, memory = remembering()
     await fill(memory.storage, ["earlier"])
-    for options in ({}, {"memory": None}, {"memory": {"resource": "u1"}}, {"request_context": {"resource_id": "u1"}}):
+    ways: list[dict[str, Any]] = [
+        {},
+        {"memory": None},
+        {"memory": {"resource": "u1"}},
+        {"request_context": {"resource_id": "u1"}},
+    ]
+    for options in ways:
         await agent.generate("hi", **options)
 
     assert [said(prompt) for prompt in model.prompts] == [["user: hi"]] * 4
@@ -189,8 +195,6 @@ async def test_a_wrong_memory_option_says_so(option: Any, match: str) -> None:
 
 async def test_the_context_of_a_call_is_not_changed_by_its_thread() -> None:
     """A caller may use one context for several threads; processors see the thread of their run."""
-    from sluiceway import RequestContext
-
     seen: list[Any] = []
 
     def look(ctx: Any) -> None:
@@ -218,7 +222,10 @@ async def test_truncated_and_edited_turns_are_stored_as_they_ended() -> None:
         Reply("long answer", tool_calls=[calls_tool("t")]),
         "more of it",
         tools=[tool_named("t")],
-        output_processors=[hooked("cut", {"process_output_result": cut}), hooked("l", {"process_output_result": label})],
+        output_processors=[
+            hooked("cut", {"process_output_result": cut}),
+            hooked("l", {"process_output_result": label}),
+        ],
     )
 
     result = await agent.generate("hi", memory=ON)
@@ -255,7 +262,10 @@ async def test_signals_are_stored_and_sent_again_unless_transient() -> None:
             await ctx.send_signal("pass", transient=True)
 
     agent, model, memory = remembering(
-        "a1", "a2", memory=Memory(InMemoryStore(), last_messages=2), input_processors=[hooked("s", {"process_input": signal})]
+        "a1",
+        "a2",
+        memory=Memory(InMemoryStore(), last_messages=2),
+        input_processors=[hooked("s", {"process_input": signal})],
     )
     await agent.generate("q1", memory=ON)
     await agent.generate("q2", memory=ON)
@@ -324,7 +334,7 @@ async def test_without_a_memory_the_processor_works_by_hand() -> None:
 
 @pytest.mark.parametrize("value", [-1, 1.5, True, "3", None])
 def test_a_count_that_is_none(value: Any) -> None:
-    with pytest.raises(ConfigurationError, match="last_messages=.* is not allowed; give a whole number from 0"):
+    with pytest.raises(ConfigurationError, match=r"last_messages=.* is not allowed; give a whole number from 0"):
         MessageHistory(InMemoryStore(), last_messages=value)
 
 
@@ -345,3 +355,25 @@ async def test_the_reply_in_the_result_knows_its_thread() -> None:
     assert [(m.thread_id, m.resource_id) for m in result.response.messages] == [("t1", "u1")]
     assert (await memory.recall("t1"))[1].same_as(result.response.messages[0])
     assert result_shape(result) == [("assistant", "ok")]
+
+
+async def test_a_thread_for_an_agent_without_memory_is_a_mistake() -> None:
+    agent = Agent(id="a", model=ScriptedModel(["ok"]))
+    with pytest.raises(ConfigurationError, match="agent 'a' has no memory; give it one"):
+        await agent.generate("hi", memory=ON)
+
+
+async def test_without_an_agent_it_loads_and_saves_at_once() -> None:
+    """`run_on` has no end of a run: what the hook is given is saved when it returns, and once."""
+    store = InMemoryStore()
+    history = MessageHistory(store)
+    await fill(store, ["earlier"])
+    context = RequestContext(thread_id="t1", resource_id="u1")
+
+    loaded = await history.run_on("now", request_context=context)
+    assert [message.text for message in loaded.messages] == ["earlier", "now"]
+    turn: list[Any] = [Message("now", id="m1"), Message("answer", role="assistant", id="m2")]
+    for _ in range(2):
+        await history.run_on(turn, hook="process_output_result", request_context=context)
+
+    assert await kept(Memory(store)) == [("user", "earlier"), ("user", "now"), ("assistant", "answer")]

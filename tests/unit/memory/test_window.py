@@ -103,9 +103,7 @@ def test_nothing_is_recognised_in_an_empty_thread() -> None:
 
 
 def test_times_never_go_back() -> None:
-    rows = [
-        MessageRow("t", f"m{n}", "user", NOW + timedelta(seconds=s), "{}") for n, s in enumerate([5, 3, 5, 9, 1])
-    ]
+    rows = [MessageRow("t", f"m{n}", "user", NOW + timedelta(seconds=s), "{}") for n, s in enumerate([5, 3, 5, 9, 1])]
     times = [item.message.created_at for item in messages_of(rows, None)]
     assert [(moment - NOW).seconds for moment in times] == [5, 5, 5, 9, 9]
 
@@ -138,7 +136,7 @@ def test_empty_steps_go() -> None:
     a, b = TextPart("a"), TextPart("b")
 
     def types(*parts: Any) -> str:
-        return "".join("-" if isinstance(p, StepStartPart) else p.text for p in trimmed(parts))
+        return "".join(p.text if isinstance(p, TextPart) else "-" for p in trimmed(parts))
 
     step = StepStartPart
     assert types(step(), a, step(), step(), b, step()) == "a-b"
