@@ -13,6 +13,7 @@ from benchmarks._report import as_json, show
 from benchmarks._row import FULL, SHORT, Benchmark, Row, Size
 from benchmarks.rows import (
     call,
+    checks,
     chunk,
     growth,
     imports,
@@ -21,6 +22,8 @@ from benchmarks.rows import (
     parallel,
     pii,
     response_cache,
+    serve,
+    stream_gate,
     stream_redaction,
     token_limiter,
     tool_search,
@@ -32,14 +35,17 @@ GROUPS: dict[str, Benchmark] = {
     "workflow": workflow.measure,
     "call": call.measure,
     "parallel": parallel.measure,
+    "checks": checks.measure,
     "merge": merge.measure,
     "pii": pii.measure,
     "stream-redaction": stream_redaction.measure,
+    "stream-gate": stream_gate.measure,
     "growth": growth.measure,
     "memory": memory.measure,
     "token-limiter": token_limiter.measure,
     "tool-search": tool_search.measure,
     "response-cache": response_cache.measure,
+    "serve": serve.measure,
     "imports": imports.measure,
 }
 

@@ -25,6 +25,8 @@ async def measure(size: Size) -> list[Row]:
     hit, miss = await least(size.rounds, lambda: calls(cached), lambda: calls(plain))
     hit_ms, call_ms = hit / size.calls * 1e3, miss / size.calls * 1e3
     return [
-        ratio(f"cache hit, {DELTAS} deltas", "a model without a network", hit / miss, 2.0, hit_ms=hit_ms, call_ms=call_ms),
+        ratio(
+            f"cache hit, {DELTAS} deltas", "a model without a network", hit / miss, 2.0, hit_ms=hit_ms, call_ms=call_ms
+        ),
         time(f"cache hit, {DELTAS} deltas", hit_ms, "ms", 2.0),
     ]

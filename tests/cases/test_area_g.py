@@ -173,7 +173,7 @@ async def test_b134_images_count_at_a_flat_rate(image: ImagePart) -> None:
     assert [message.role for message in model.prompts[0].messages] == ["system", "user", "assistant", "tool", "user"]
 
 
-EIGHT = [f"{word} " for word in "one two three four five six seven eight".split()]
+EIGHT = [f"{word} " for word in ["one", "two", "three", "four", "five", "six", "seven", "eight"]]
 
 
 async def test_b136_the_output_limit_counts_text_and_lets_tool_calls_pass() -> None:
@@ -211,7 +211,10 @@ async def test_b137_the_scope_of_the_count_is_an_option(scope: Any, final: str, 
         return "acted"
 
     agent, _ = make_agent(
-        Reply(text=EIGHT, tool_calls=[calls_tool("act")]), "after", tools=[act], output_processors=[limiter(3, scope=scope)]
+        Reply(text=EIGHT, tool_calls=[calls_tool("act")]),
+        "after",
+        tools=[act],
+        output_processors=[limiter(3, scope=scope)],
     )
 
     ran = await collect(agent, "go")

@@ -79,7 +79,11 @@ async def test_b144_a_result_that_the_client_sends_is_of_the_turn_at_work() -> N
     memory = new_memory()
     asks = Tool("ask", "Ask the user.", {"type": "object", "properties": {}}, run=None)
     agent, model = make_agent(
-        Reply(tool_calls=[calls_tool("ask")]), "thanks", tools=[asks], memory=memory, input_processors=[ToolCallFilter()]
+        Reply(tool_calls=[calls_tool("ask")]),
+        "thanks",
+        tools=[asks],
+        memory=memory,
+        input_processors=[ToolCallFilter()],
     )
     await agent.generate("q1", memory=THREAD)
 
@@ -123,6 +127,8 @@ async def test_b149_a_call_becomes_its_model_output() -> None:
     agent, model = make_agent(input_processors=[ToolCallFilter(preserve_model_output=True)])
     compact = done("rows", "c1", "r" * 1000, model_output="3 rows")
 
-    await agent.generate([Message("q1"), turn(TextPart("I looked."), compact, done("raw", "c2", "secret")), Message("q2")])
+    await agent.generate(
+        [Message("q1"), turn(TextPart("I looked."), compact, done("raw", "c2", "secret")), Message("q2")]
+    )
 
     assert lines(model.prompts[0]) == ["system: sys", "user: q1", "assistant: I looked. + 3 rows", "user: q2"]

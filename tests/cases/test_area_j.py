@@ -94,7 +94,11 @@ async def test_b164_tools_do_not_run_again_on_a_hit(entry: Entry) -> None:
         return {"n": len(ticks)}
 
     agent, model = make_agent(
-        Reply(text="wait", tool_calls=[calls_tool("tick")]), "one", "two", tools=[tick], input_processors=[ResponseCache()]
+        Reply(text="wait", tool_calls=[calls_tool("tick")]),
+        "one",
+        "two",
+        tools=[tick],
+        input_processors=[ResponseCache()],
     )
 
     runs = [await by(entry, agent, "q") for _ in range(3)]
@@ -152,15 +156,15 @@ class Broken(InMemoryCache):
         super().__init__()
         self.which = which
 
-    def get(self, key: str) -> bytes | None:
+    async def get(self, key: str) -> bytes | None:
         if self.which == "get":
             raise OSError("gone")
-        return super().get(key)
+        return await super().get(key)
 
-    def set(self, key: str, value: bytes, ttl_s: float | None = None) -> None:
+    async def set(self, key: str, value: bytes, ttl_s: float | None = None) -> None:
         if self.which == "set":
             raise OSError("full")
-        super().set(key, value, ttl_s)
+        await super().set(key, value, ttl_s)
 
 
 @pytest.mark.parametrize("which", ["get", "set"])

@@ -2,15 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Callable
-from contextlib import AbstractAsyncContextManager
+from collections.abc import Callable
 from typing import Any
 
 import pytest
 
 from sluiceway import Agent
 from sluiceway.errors import ModelError
-from sluiceway.messages import Chunk, Message, Prompt, PromptReasoning, PromptToolCall, ReasoningPart, TextPart, ToolPart
+from sluiceway.messages import (
+    Message,
+    Prompt,
+    PromptReasoning,
+    PromptToolCall,
+    ReasoningPart,
+    TextPart,
+    ToolPart,
+)
 from sluiceway.models import ModelRequest, ScriptedModel
 from sluiceway.processors import PrefillErrorHandler, ProviderHistoryCompat
 from tests.support.runs import Entry, by, each_entry, lines, make_agent
@@ -29,7 +36,7 @@ class PickyModel(ScriptedModel):
         self.times = times
         self.refused = 0
 
-    def stream(self, request: ModelRequest) -> AbstractAsyncContextManager[AsyncIterator[Chunk]]:
+    def stream(self, request: ModelRequest) -> Any:
         if self.refuses(request.prompt) and self.refused < self.times:
             self.refused += 1
             self.calls.append(request)
@@ -93,7 +100,9 @@ async def test_b196_a_rule_that_removes_reasoning_removes_the_ids_that_go_with_i
     await agent.generate([Message("q1"), reply, Message("q2")])
 
     sent = model.prompts[0].messages[1].content
-    assert [(type(item).__name__, item.provider_metadata) for item in sent] == [("PromptText", {"openai": {"other": 1}})]
+    assert [(type(item).__name__, item.provider_metadata) for item in sent] == [
+        ("PromptText", {"openai": {"other": 1}})
+    ]
 
 
 def thought(text: str, provider: str) -> ReasoningPart:
@@ -157,7 +166,9 @@ async def test_b202_odd_call_ids_are_mended_once(entry: Entry) -> None:
     compat = ProviderHistoryCompat()
     history: list[Any] = [
         Message("q1"),
-        Message(role="assistant", parts=[ToolPart("t", "a.b:1", {}, "result", 1), ToolPart("t", "a_b_1", {}, "result", 2)]),
+        Message(
+            role="assistant", parts=[ToolPart("t", "a.b:1", {}, "result", 1), ToolPart("t", "a_b_1", {}, "result", 2)]
+        ),
         Message("q2"),
     ]
     model = PickyModel(odd_id, PATTERN)
@@ -168,8 +179,8 @@ async def test_b202_odd_call_ids_are_mended_once(entry: Entry) -> None:
 
     model = PickyModel(lambda _: True, PATTERN)
     agent = Agent(id="a", model=model, input_processors=[compat], error_processors=[compat])
-    ran = await by(entry, agent, [Message("q1"), *history[1:]])
-    assert len(model.calls) <= 2
+    ran = await by(entry, agent, history)
+    assert len(model.calls) == 2
     assert isinstance(ran.error, ModelError)
 
 

@@ -109,7 +109,7 @@ async def test_b209_a_structuring_model_structures_once_inside_of_a_workflow() -
     ("text", "expected"),
     [
         ('```json\n{"text": "plain"}\n```', "plain"),
-        (json.dumps({"text": "see\n```json\n{\"text\": \"inner\"}\n```\n"}), 'see\n```json\n{"text": "inner"}\n```\n'),
+        (json.dumps({"text": 'see\n```json\n{"text": "inner"}\n```\n'}), 'see\n```json\n{"text": "inner"}\n```\n'),
         ('```\n{"text": "a\\n```\\nb"}\n```', "a\n```\nb"),
         ('{"text": "line\nline\ttab"}', "line\nline\ttab"),
         ('Here it is:\n{"text": "among words"}\nDone.', "among words"),

@@ -90,7 +90,9 @@ class Window(Processor):
 
     def finish_output_stream(self, ctx: Any) -> Any:
         """Clear the rest."""
-        return [chunk for block, text in list(ctx.attempt_state.items()) for chunk in self._clear(ctx, block, len(text))]
+        return [
+            chunk for block, text in list(ctx.attempt_state.items()) for chunk in self._clear(ctx, block, len(text))
+        ]
 
     def _clear(self, ctx: Any, block: str, n: int) -> Any:
         text = ctx.attempt_state[block]

@@ -4,14 +4,13 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Mapping
-from datetime import UTC, datetime, timedelta
 from typing import Any
 
 import anyio
-import anyio.lowlevel
 
 from sluiceway.engine import StepContext
 from sluiceway.errors import MergeConflict
+from sluiceway.testing import FakeClock
 
 __all__ = ["Board", "Counting", "FakeClock", "Named", "asks"]
 
@@ -63,26 +62,6 @@ class Named:
             raise
         result = self.fn(data)
         return data if result is None else result
-
-
-class FakeClock:
-    """Time passes only by sleeping."""
-
-    def __init__(self) -> None:
-        self.start = datetime(2030, 1, 1, tzinfo=UTC)
-        self.passed_s = 0.0
-        self.slept: list[float] = []
-
-    def now(self) -> datetime:
-        return self.start + timedelta(seconds=self.passed_s)
-
-    def monotonic_s(self) -> float:
-        return self.passed_s
-
-    async def sleep(self, seconds: float) -> None:
-        self.slept.append(seconds)
-        self.passed_s += seconds
-        await anyio.lowlevel.checkpoint()
 
 
 class Counting:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from typing import Final
 
 from sluiceway.errors import ModelError
@@ -12,14 +13,13 @@ from sluiceway.processors._results import FreeRetry, Retry
 
 __all__ = ["PrefillErrorHandler", "is_prefill_refusal"]
 
-_SIGNS: Final = (
-    "assistant message prefill",
-    "prefill is not supported",
-    "prefilling assistant",
-    "must end with a user message",
-    "last message must be from the user",
-    "last message must be a user message",
-    "final message must be from the user",
+_SIGNS: Final = re.compile(
+    r"prefill"
+    r"|(?:last|final) (?:message|role)(?: role)? (?:must|should|has to|needs to) (?:be|have)"
+    r"|must end (?:with|in) an? (?:user|human|tool)"
+    r"|(?:end|ends|ending) (?:with|in) an? assistant"
+    r"|expected last role user",
+    re.IGNORECASE,
 )
 
 
@@ -52,5 +52,4 @@ def is_prefill_refusal(error: ModelError) -> bool:
     """Whether a provider refused a prompt because its last message is the assistant's."""
     if error.status not in (None, 400, 422):
         return False
-    text = f"{error} {error.body or ''}".lower()
-    return any(sign in text for sign in _SIGNS)
+    return _SIGNS.search(f"{error} {error.body or ''}") is not None

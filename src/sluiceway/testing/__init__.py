@@ -1,0 +1,63 @@
+"""Test kit: laws that say in one line what a processor has to keep, doubles, and conformance kits.
+
+The laws, the order report and `sluiceway.testing.strategies` need Hypothesis (extra `testing`),
+which is loaded on use.
+"""
+
+from sluiceway.testing._behaviours import BEHAVIOURS, behaving
+from sluiceway.testing._cancel import CancelAt
+from sluiceway.testing._chunks import block_chunks, block_texts
+from sluiceway.testing._doubles import AuditRecorder, FakeClock, Recorded, RecordingProcessor, run_hook
+from sluiceway.testing._kits import check_cache, check_detector, check_model, check_processor, check_store
+from sluiceway.testing._laws_order import assert_commutes, assert_pairs_kept, assert_same_as_sequential
+from sluiceway.testing._laws_runs import assert_cancel_safe, assert_fails_closed, assert_state_isolated
+from sluiceway.testing._laws_text import assert_idempotent, assert_never_leaks, assert_split_invariant
+from sluiceway.testing._models import ChunkModel, StallingModel
+from sluiceway.testing._order_report import Difference, OrderFormat, OrderReport, PairReport
+from sluiceway.testing._permutations import permutations_of
+from sluiceway.testing._running import Backend
+from sluiceway.testing._scripts import broken_off, refused, reply_cut
+from sluiceway.testing._source import Generator, Source
+from sluiceway.testing._texts import cut, every_cut
+
+__all__ = [
+    "BEHAVIOURS",
+    "AuditRecorder",
+    "Backend",
+    "CancelAt",
+    "ChunkModel",
+    "Difference",
+    "FakeClock",
+    "Generator",
+    "OrderFormat",
+    "OrderReport",
+    "PairReport",
+    "Recorded",
+    "RecordingProcessor",
+    "Source",
+    "StallingModel",
+    "assert_cancel_safe",
+    "assert_commutes",
+    "assert_fails_closed",
+    "assert_idempotent",
+    "assert_never_leaks",
+    "assert_pairs_kept",
+    "assert_same_as_sequential",
+    "assert_split_invariant",
+    "assert_state_isolated",
+    "behaving",
+    "block_chunks",
+    "block_texts",
+    "broken_off",
+    "check_cache",
+    "check_detector",
+    "check_model",
+    "check_processor",
+    "check_store",
+    "cut",
+    "every_cut",
+    "permutations_of",
+    "refused",
+    "reply_cut",
+    "run_hook",
+]

@@ -1,0 +1,1 @@
+"""The test kit, tried on processors that are wrong on purpose and on every built-in."""
