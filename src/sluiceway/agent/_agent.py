@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import logging
 import re
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any, Final, Self, TypeAlias, Unpack, cast
 
@@ -17,19 +17,21 @@ from sluiceway.agent._setup import (
     Setup,
     StopWhen,
     check_count,
+    check_models,
     checked_options,
     resolve_models,
     resolved,
     system_messages,
 )
 from sluiceway.agent._stream import AgentStream
+from sluiceway.agent._structured import Shapes, requested_shape, structuring
 from sluiceway.engine import Result, loop_is_running
 from sluiceway.errors import ConfigurationError, MessageError, RunError
 from sluiceway.graphs import AgentParts, Drawn, Sketch, agent_graph
-from sluiceway.memory import Memory, MemoryRun, request_context_for
+from sluiceway.memory import Memory, MemoryRun, remembers, request_context_for
 from sluiceway.messages import Message, parse_input
 from sluiceway.models import Connections, Model, hold_connections
-from sluiceway.processors import Chain, ListKind, PrefillErrorHandler, PrepareStep, compile_chain
+from sluiceway.processors import Chain, Concurrency, ListKind, PrefillErrorHandler, PrepareStep, compile_chain
 from sluiceway.tools import RequestContext, Tool, ToolContext, as_tools
 
 __all__ = ["Agent", "AgentInput", "Processors"]
@@ -67,6 +69,12 @@ class Agent(Drawn):
         max_steps: How many steps a call may take.
         stop_when: Called with the steps so far; true ends the loop.
         prefill_recovery: Whether a refusal of a trailing assistant message is mended.
+        concurrency: `auto` runs neighbours in a list side by side whose effects say that they
+            wait for another service and write nothing, with the outcome of list order. None:
+            one after the other.
+        overlap: Whether checks before the model that write nothing run while it answers
+            already. Nothing of the answer is looked at, delivered or run before they have
+            passed; a call that one of them ends has been made, and is counted in `usage`.
 
     Raises:
         ConfigurationError: An option that cannot work; the text says which and why.
@@ -94,6 +102,8 @@ class Agent(Drawn):
         max_steps: int = 5,
         stop_when: StopWhen | None = None,
         prefill_recovery: bool = True,
+        concurrency: Concurrency | None = None,
+        overlap: bool = False,
     ) -> None:
         named = id or name
         if not isinstance(named, str) or not named.strip():
@@ -116,7 +126,10 @@ class Agent(Drawn):
         self._memory = memory
         self._stop_when = stop_when
         self._prefill = PrefillErrorHandler() if prefill_recovery else None
-        self._chains = ChainCache()
+        self._concurrency: Concurrency | None = concurrency
+        self._overlap = overlap
+        self._chains = ChainCache(concurrency)
+        self._shapes = Shapes()
         self._connections: list[Connections] = []
         self._told = False
         self._check()
@@ -133,6 +146,9 @@ class Agent(Drawn):
             self._models = None
             if self._model is None:
                 resolve_models(None)
+        if self._models is not None:
+            chains = [self._chain(kind, items) for kind, items in self._lists.items() if not callable(items)]
+            check_models(chains, self._models)
         if self._tools is None or not _is_function(self._tools):
             self._static_tools: dict[str, Tool] | None = as_tools(self._tools)
         else:
@@ -194,6 +210,11 @@ class Agent(Drawn):
             return pool.submit(anyio.run, run).result()
 
     # -- as a part of something else
+
+    @property
+    def lists(self) -> Mapping[ListKind, Sequence[object] | None]:
+        """The processors and workflows of its lists, with those it adds; None for a list made for each request."""
+        return {kind: self._drawn(kind, items) for kind, items in self._lists.items()}
 
     def as_tool(self) -> Tool:
         """Return the agent as a tool: it is given a message, and its answer is the result."""
@@ -278,14 +299,23 @@ class Agent(Drawn):
         errors = await self._items("error", options.get("error_processors"), context)
         inputs = await self._items("input", options.get("input_processors"), context)
         prepare_step = options.get("prepare_step")
-        chain = self._chain("input", inputs)
-        if prepare_step is not None:
-            chain = compile_chain([*self._placed("input", inputs), PrepareStep(prepare_step)], "input")
+        if prepare_step is None:
+            chain = self._chain("input", inputs)
+        else:
+            listed = [*self._placed("input", inputs), PrepareStep(prepare_step)]
+            chain = compile_chain(listed, "input", concurrency=self._concurrency)
+        output = await self._output(options, context)
+        if options.get("memory") is not None and not remembers(chain, output):
+            raise ConfigurationError(
+                f"the call names a thread with memory=, but agent {self.id!r} has no memory; "
+                "give it one: Agent(..., memory=Memory(...))"
+            )
+        check_models((chain, output), models)
         return Setup(
             agent=self,
             request_context=context,
             input=chain,
-            output=self._chain("output", await self._items("output", options.get("output_processors"), context)),
+            output=output,
             error=self._chain("error", errors),
             models=models,
             tools=tools,
@@ -293,11 +323,20 @@ class Agent(Drawn):
             max_processor_retries=self._budget(options.get("max_processor_retries"), errors),
             max_steps=options.get("max_steps") or self.max_steps,
             stop_when=options.get("stop_when") or self._stop_when,
-            overrides=_step_defaults(options),
+            overrides=_step_defaults(options, output),
             hold=options.get("hold") or "none",
             observer=options.get("observer"),
+            overlap=self._overlap,
             memory=self._memory_run(options, context),
         )
+
+    async def _output(self, options: CallOptions, context: RequestContext) -> Chain:
+        items = await self._items("output", options.get("output_processors"), context)
+        chain = self._chain("output", items)
+        wanted = options.get("structured_output")
+        if wanted is None or structuring(chain) is not None:
+            return chain
+        return self._chain("output", [*items, self._shapes.processor(wanted)])
 
     def _memory_run(self, options: CallOptions, context: RequestContext) -> MemoryRun | None:
         if context.thread_id is None:
@@ -313,8 +352,7 @@ class Agent(Drawn):
         return self._memory.placed(kind, cast("Sequence[object]", items))
 
     async def _items(self, kind: ListKind, given: Sequence[object] | None, context: RequestContext) -> Sequence[object]:
-        items = await resolved(self._lists[kind] if given is None else given, context)
-        return cast("Sequence[object]", items if items is not None else ())
+        return _listed(await resolved(self._lists[kind] if given is None else given, context))
 
     def _chain(self, kind: ListKind, items: Any) -> Chain:
         return self._chains.chain(self._completed(kind, items), kind)
@@ -342,20 +380,25 @@ class Agent(Drawn):
 
 
 def _listed(items: Any) -> Any:
-    return () if items is None else items
+    """Return a list as a tuple, once: an iterator would be empty at its second use, and the agent unguarded."""
+    if items is None:
+        return ()
+    if callable(items) or isinstance(items, (str, bytes)) or not isinstance(items, Iterable):
+        return cast("Any", items)
+    return tuple(cast("Iterable[object]", items))
 
 
 def _is_function(value: Any) -> bool:
     return callable(value) and not hasattr(value, "stream") and not isinstance(value, (type, Tool))
 
 
-def _step_defaults(options: CallOptions) -> dict[str, Any]:
+def _step_defaults(options: CallOptions, output: Chain) -> dict[str, Any]:
     return {
         "active_tools": options.get("active_tools"),
         "tool_choice": options.get("tool_choice"),
         "model_settings": dict(options.get("model_settings") or {}),
         "provider_options": dict(options.get("provider_options") or {}),
-        "structured_output": options.get("structured_output"),
+        "structured_output": requested_shape(options.get("structured_output"), output),
     }
 
 

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, Final, cast
 
 from sluiceway.agent._delivery import Blocks
 from sluiceway.agent._tool_run import PendingCall
 from sluiceway.engine import StepResult, ToolCall, ToolOutcome
 from sluiceway.errors import ModelError
-from sluiceway.messages import Chunk, Message, MessageList, Part, Reply, StepStartPart, ToolPart, Usage
+from sluiceway.messages import Chunk, Message, MessageList, Part, Reply, StepStartPart, ToolPart, Usage, copy_value
 from sluiceway.tools import Tool
 
 __all__ = ["Answer", "blocks_of", "segments", "step_of_parts"]
@@ -37,6 +37,7 @@ class Answer:
         "finish",
         "metadata",
         "raw",
+        "settled",
         "shown",
     )
 
@@ -48,6 +49,8 @@ class Answer:
         self._replayed = False
         self._client_calls = False
         self._streamed: str | None = None
+        self.settled: set[str] = set()
+        """Ids of the calls whose results the tool phase puts into the list."""
         self.raw: list[Chunk] = []
         """The model's own chunks."""
         self.finish: Chunk | None = None
@@ -57,8 +60,10 @@ class Answer:
 
     def apply(self, chunk: Chunk) -> None:
         """Book a chunk that goes to the client."""
-        self._reply.apply(chunk)
         kind = chunk.type
+        if kind == "tool-result" and chunk.get("tool_call_id") in self.settled:
+            return  # the tool phase has put it into the list, with what the model is shown of it
+        self._reply.apply(chunk)
         if kind == "text-delta":
             if self._streamed is not None:  # text that comes after the answer, out of a last hook
                 self._streamed += chunk.text
@@ -78,7 +83,10 @@ class Answer:
             raise ModelError(f"the model sent a tool call without a name or an id: name {name!r}, id {id_!r}")
         if args is not None and not isinstance(args, Mapping):
             raise ModelError(f"the model sent a call of {name!r} whose arguments are a {type(args).__name__}")
-        self._raw_args[str(chunk.get("tool_call_id"))] = cast("Mapping[str, Any]", chunk.get("args") or {})
+        if id_ in self._raw_args:
+            raise ModelError(f"the model sent two tool calls with the id {id_!r} in one answer")
+        # A copy: a hook may edit what is nested in the chunk's arguments, and the tool gets the model's own.
+        self._raw_args[id_] = cast("Mapping[str, Any]", copy_value(args or {}))
 
     def replayed_result(self) -> None:
         """Note that results came with the answer, so that its tools do not run."""
@@ -102,14 +110,31 @@ class Answer:
         reported = None if self.finish is None else self.finish.get("usage")
         return reported if isinstance(reported, Usage) else None
 
+    def add_unread(self, chunks: Iterable[Chunk]) -> None:
+        """Note what the model said and nobody read: it is paid for."""
+        for chunk in chunks:
+            self.raw.append(chunk)
+            if chunk.type == "finish":
+                self.finish = chunk
+
     @property
     def warnings(self) -> tuple[Any, ...]:
         """What the provider warned of."""
         return tuple(self.finish.get("warnings") or ()) if self.finish is not None else ()
 
     def note_streamed(self) -> None:
-        """The stream hooks are done: note the text, before a later hook edits it."""
+        """Note the step's text as it is now: what goes to the client, or went."""
         self._streamed = self._reply.text
+
+    def absorb_added(self) -> None:
+        """Make assistant messages that hooks have added a part of the step: a reply is one message."""
+        for message in self._messages.response:
+            if message.role != "assistant" or message.id == self._reply.message_id:
+                continue
+            parts = [part.copy() for part in message.parts]
+            self._messages.remove_by_ids([message.id])
+            for part in parts:
+                self._reply.add(part)
 
     @property
     def streamed(self) -> str:
@@ -176,7 +201,7 @@ class Answer:
                 self._client_calls = True
                 continue
             chunk = self._calls.get(part.tool_call_id)
-            args = self._raw_args.get(part.tool_call_id) or cast("Mapping[str, Any]", part.args)
+            args = self._raw_args.get(part.tool_call_id, cast("Mapping[str, Any]", part.args))
             if chunk is not None and chunk.execute:
                 args = cast("Mapping[str, Any]", chunk.get("args") or {})
             pending.append(PendingCall(part.tool_call_id, part.tool_name, args, tool, tuple(offered)))

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Awaitable, Callable, Sequence
+from functools import partial
 from time import monotonic
 from typing import Any, Final, cast
 
@@ -13,14 +15,18 @@ from sluiceway.agent._answer import Answer
 from sluiceway.agent._host import RunHost
 from sluiceway.agent._request import build_request, models_of, offered_tools
 from sluiceway.agent._source import ModelSource, Pump, Replay, Source
+from sluiceway.agent._step_start import StepStart, tell_accepted
 from sluiceway.agent._tool_phase import ToolPhase
 from sluiceway.agent._usage import estimate_usage
-from sluiceway.errors import ModelError, ProcessorError, text_of
-from sluiceway.messages import Chunk, Snapshot, SystemMessage, Usage
+from sluiceway.engine import StepResult
+from sluiceway.errors import ModelError
+from sluiceway.messages import Chunk, SystemMessage, Usage
 from sluiceway.models import ModelCall, ModelRequest
 from sluiceway.processors import Fed, HookCall, Passed, build_stream
 
 __all__ = ["Attempt"]
+
+log: Final = logging.getLogger("sluiceway")
 
 _OWN: Final = frozenset({"start", "step-start", "step-finish", "finish", "error", "tripwire"})
 """Chunks that only the run may send."""
@@ -51,8 +57,6 @@ class Attempt:
         "_loose",
         "_read",
         "_send",
-        "_snapshot",
-        "_transients",
         "answer",
         "free_retries",
         "max_steps",
@@ -60,6 +64,7 @@ class Attempt:
         "request",
         "retryable",
         "source",
+        "start",
         "stream",
         "tools",
         "usage",
@@ -78,8 +83,7 @@ class Attempt:
         self.retryable = retryable
         self._feedback = feedback
         self.free_retries = free_retries
-        self._snapshot: Snapshot | None = before._snapshot if before is not None else None
-        self._transients: frozenset[str] = before._transients if before is not None else frozenset()
+        self.start = before.start if before is not None else StepStart(host)
         host.scope.attempt_states = {}
         self.stream = build_stream(host.setup.output.stream, host.scope, host.messages)
         self.answer = Answer(host.messages, host.message_id, first=not host.steps)
@@ -97,19 +101,6 @@ class Attempt:
         self._send: Callable[[Chunk], None] = host.delivery.sender
         self._loose = False
 
-    # -- the state of the messages
-
-    def take_snapshot(self) -> None:
-        """Keep the messages as they are: this is where a retry starts from."""
-        self._snapshot = self._host.messages.snapshot()
-        self._transients = frozenset(self._host.scope.transients)
-
-    def restore(self) -> None:
-        """Bring the messages back to what they were at the start of the step."""
-        if self._snapshot is not None:
-            self._host.messages.restore(self._snapshot)
-            self._host.scope.transients = set(self._transients)
-
     def again(self, feedback: str | None, *, free: bool) -> Attempt:
         """Return the next try of the same step."""
         return Attempt(
@@ -126,6 +117,8 @@ class Attempt:
         """Book a chunk that has passed all hooks, and send it to the client."""
         if chunk.type in _OWN:  # only the run itself says how it goes on
             return
+        if chunk.type == "object" and chunk.get("final"):
+            self._host.scope.links.object = chunk.get("object")
         self.answer.apply(chunk)
         self._send(chunk)
 
@@ -136,6 +129,7 @@ class Attempt:
         self._loose = True
         for chunk in out:
             self.deliver(chunk)
+        self.start.note_sent(out)
 
     def send_loose(self) -> None:
         """Send what a hook wrote before it gave up; not where a processor would have to see it first."""
@@ -147,7 +141,9 @@ class Attempt:
 
     async def control(self, chunk: Chunk, *, deliver: bool = True) -> None:
         """Show the hooks a chunk that tells of the run itself; it goes out whatever they return."""
-        passed = await self.stream.push(chunk)
+        self._deliver_control(chunk, await self.stream.push(chunk), deliver=deliver)
+
+    def _deliver_control(self, chunk: Chunk, passed: Sequence[Chunk], *, deliver: bool = True) -> None:
         sent = not deliver
         for one in passed:
             if one.type != chunk.type:
@@ -174,7 +170,6 @@ class Attempt:
         """Open the step: its system messages, `step-start`, then its input hooks."""
         host = self._host
         scope = host.scope
-        scope.accepted.clear()
         scope.steps = tuple(host.steps)
         messages = host.messages
         messages.acting = None
@@ -184,7 +179,13 @@ class Attempt:
             system = (*system, SystemMessage(self._feedback, tag="retry-feedback"))
         messages.replace_system(system)
         payload = {"message_id": host.message_id, "step_number": scope.step_number}
-        await self.control(Chunk("step-start", payload, host.run_id))
+        step_start = Chunk("step-start", payload, host.run_id)
+        if host.put_off:
+            self.start.is_ahead = True
+            host.put_off.act(self.start.passed)
+            host.put_off.act(partial(self.control, step_start))
+        else:
+            await self.control(step_start)
         setup = host.setup
         overrides = {
             **setup.overrides,
@@ -219,8 +220,19 @@ class Attempt:
             self._booked = False
             models = models_of(call.overrides["model"], host.setup.models)
             source = ModelSource(ModelCall(models, self.request))
-            self.source = source
-            await source.open()
+            if host.put_off:
+                self.source = Pump.opening(source)
+            else:
+                self.source = source
+                await source.open()
+        if host.put_off:
+            host.go(self._settle)
+        else:
+            self._start_reading()
+
+    async def _settle(self) -> None:
+        """Run the checks that were put off, while the model answers already."""
+        await self._host.settle()
         self._start_reading()
 
     async def read(self) -> None:
@@ -238,6 +250,8 @@ class Attempt:
                 raise cast("Source", self.source).mapped(error) from error
             if chunk is None:  # a time of silence is over
                 continue
+            if type(chunk) is not Chunk:
+                raise ModelError(f"the model sent a {type(chunk).__name__} in place of a Chunk")
             answer.raw.append(chunk)
             if chunk.type in _DELTAS:
                 passed = self.stream.feed(chunk)
@@ -285,6 +299,7 @@ class Attempt:
         pump = self.source
         if not isinstance(pump, Pump):
             self.source = pump = Pump(cast("Source", self.source), self._read)
+        if not self._heard_at:
             self._heard_at = monotonic()
         wait_s = self.stream.wait_s
         if wait_s is not None:
@@ -312,11 +327,14 @@ class Attempt:
         if kind == "tool-call":
             self.answer.asked(chunk)
         elif kind == "tool-result":
-            chunk = await self._provider_result(chunk)
+            checked = await self._provider_result(chunk)
+            if checked is None:
+                return
+            chunk = checked
         for one in await self.stream.push(chunk):
             self.deliver(one)
 
-    async def _provider_result(self, chunk: Chunk) -> Chunk:
+    async def _provider_result(self, chunk: Chunk) -> Chunk | None:
         """Run the tool-result hooks over a result that came with the answer."""
         self.answer.replayed_result()
         phase = ToolPhase(self._host, self, ())
@@ -372,6 +390,7 @@ class Attempt:
         del call
         host = self._host
         host.messages.acting = None
+        self.answer.absorb_added()
         calls = self.answer.pending(self.offered)
         if not calls:
             host.go(self._accept)
@@ -387,23 +406,27 @@ class Attempt:
         scope = host.scope
         messages = host.messages
         messages.acting = None
-        step = self.answer.step_result(scope.step_number or 0, self.usage, edited=True)
+        self.answer.absorb_added()
         if self._loose:
             await self.flush()
-        payload = {"reason": step.finish_reason, "usage": step.usage}
-        await self.control(Chunk("step-finish", payload, host.run_id))
-        await self._tell_accepted(step)
+        step = self._step_result()
+        finish = Chunk("step-finish", {"reason": step.finish_reason, "usage": step.usage}, host.run_id)
+        passed = await self.stream.push(finish)
+        # From here on the step counts, whatever those say who are told of it.
         self.retryable = False
+        await tell_accepted(host, step)
+        scope.links.end_attempt()
+        self._deliver_control(finish, passed)
+        step = self._step_result()
         gone = self.answer.shown & scope.transients
         if gone:
             messages.remove_by_ids(gone)
             scope.transients -= gone
         host.steps.append(step)
         host.delivery.accept(self.answer.blocks())
-        if host.setup.hold == "none":
-            host.streamed.append(self.answer.streamed)
-        else:
-            host.streamed.append(step.text)
+        if host.setup.hold != "none":  # what goes out is what the hooks left
+            self.answer.note_streamed()
+        host.streamed.append(self.answer)
         if await self._is_last():
             host.go(host.close_run)
             return
@@ -411,21 +434,8 @@ class Attempt:
         scope.step_number = (scope.step_number or 0) + 1
         host.go(host.open_step)
 
-    async def _tell_accepted(self, step: Any) -> None:
-        accepted = self._host.scope.accepted
-        for seat, fn in accepted:
-            try:
-                outcome = fn(step)
-                if outcome is not None:
-                    await outcome
-            except Exception as error:
-                raise ProcessorError(
-                    f"processor {seat.id!r} failed in on_step_accepted: {type(error).__name__}: {text_of(error)}",
-                    processor_id=seat.id,
-                    hook="on_step_accepted",
-                    run_id=self._host.run_id,
-                ) from error
-        accepted.clear()
+    def _step_result(self) -> StepResult:
+        return self.answer.step_result(self._host.scope.step_number or 0, self.usage, edited=True)
 
     async def _is_last(self) -> bool:
         host = self._host
@@ -448,12 +458,27 @@ class Attempt:
         if self.tools is not None:
             await self.tools.close()
         if self.source is not None:
-            await self.source.close()
+            try:
+                await self.source.close()
+            except ModelError as error:  # the run ends or starts anew for a reason of its own
+                log.warning("closing the model's call failed: %s", error)
+            if isinstance(self.source, Pump):
+                self.answer.add_unread(self.source.unread())
         await self._book()
+
+    def forget(self) -> None:
+        """Cancel the tasks of an attempt whose reader was dropped without a word."""
+        if self.tools is not None:
+            self.tools.forget()
+        if isinstance(self.source, Pump):
+            self.source.forget()
 
     async def abandon(self) -> None:
         """End the attempt for good; what processors hold is dropped."""
-        await self.stop()
+        try:
+            await self.stop()
+        finally:
+            self._host.scope.links.end_attempt()
         self.end_stream()
 
     async def _book(self) -> None:
@@ -463,7 +488,8 @@ class Attempt:
         self._booked = True
         reported = self.answer.reported_usage
         self.usage = reported or estimate_usage(self.request.prompt, self.answer.raw)
-        await self._host.book(self.usage)
+        model = None if self.source is None else self.source.model
+        await self._host.book(self.usage, model, of_step=True)
 
 
 async def _nothing() -> Chunk:

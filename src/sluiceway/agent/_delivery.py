@@ -90,6 +90,10 @@ class Delivery:
         Args:
             steps: The blocks of each accepted step as they are now.
         """
+        if self._steps and self._held:  # what a last hook sent belongs to the last step
+            last, blocks = self._steps[-1]
+            self._steps[-1] = ([*last, *self._held], blocks)
+            self._held = []
         accepted = 0
         for chunks, blocks in self._steps:
             if any(chunk.type == "step-finish" and chunk.get("reason") != "retry" for chunk in chunks):

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
-from typing import Any
 
+from sluiceway._types import MISSING
 from sluiceway.agent._answer import blocks_of, segments, step_of_parts
 from sluiceway.agent._delivery import Blocks
 from sluiceway.agent._host import RunHost
@@ -22,12 +22,11 @@ class Outcomes:
     So what a late hook took out of the messages is in no other field of the result either.
     """
 
-    __slots__ = ("_host", "object", "result")
+    __slots__ = ("_host", "result")
 
     def __init__(self, host: RunHost) -> None:
         self._host = host
         self.result: Result | None = None
-        self.object: Any = None
 
     def text(self, messages: MessageList) -> str:
         """Return the text of the reply."""
@@ -43,9 +42,9 @@ class Outcomes:
             finish_reason=host.steps[-1].finish_reason if host.steps else "unknown",
             usage=host.usage,
             steps=_steps(host.steps, reply),
-            object=self.object,
+            object=None if host.scope.links.object is MISSING else host.scope.links.object,
             response=Response(tuple(reply), tuple(ui_message(message) for message in reply)),
-            edited_after_stream=host.setup.hold != "run" and "".join(host.streamed) != text,
+            edited_after_stream=host.setup.hold != "run" and "".join(answer.streamed for answer in host.streamed) != text,
             audit=tuple(host.scope.audit),
             run_id=host.run_id,
         )
@@ -84,10 +83,14 @@ class Outcomes:
         if number < len(host.steps):  # the last hooks of the run: no step's text has passed them
             *before, last = (_bare(step) for step in host.steps)
             return (*before, replace(last, tripwire=tripped))
-        parts = [part for message in _reply(host.messages) for part in segments(message)[-1]]
-        begun = len(parts) > 0 and _count(_reply(host.messages)) > len(host.steps)
-        step = step_of_parts(parts if begun else (), number, results=False)
-        return (*host.steps, replace(_bare(step), finish_reason="other", tripwire=tripped))
+        # Earlier steps as the messages have them now: a hook of this step may have redacted them.
+        parts = [segment for message in _reply(host.messages) for segment in segments(message)]
+        if len(parts) - len(host.steps) in (0, 1):
+            done = tuple(_updated(step, segment) for step, segment in zip(host.steps, parts, strict=False))
+        else:
+            done = tuple(_bare(step) for step in host.steps)
+        step = step_of_parts(parts[-1] if len(parts) > len(host.steps) else (), number, results=False)
+        return (*done, replace(_bare(step), finish_reason="other", tripwire=tripped))
 
     def blocks(self, messages: MessageList) -> list[Blocks]:
         """Return the blocks of each step; all with the first where steps and messages no longer match."""
@@ -99,10 +102,6 @@ class Outcomes:
 
 def _reply(messages: MessageList) -> list[Message]:
     return [message for message in messages.response if message.role == "assistant"]
-
-
-def _count(reply: Sequence[Message]) -> int:
-    return sum(len(segments(message)) for message in reply)
 
 
 def _bare(step: StepResult) -> StepResult:

@@ -8,27 +8,40 @@ inside another, so an early end is a matter of `close`, not of unwinding.
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Sequence
 from functools import partial
-from typing import Any, TypeAlias
+from typing import Any, Final
 
 import anyio
 
 from sluiceway._types import new_id
 from sluiceway.agent._attempt import Attempt
 from sluiceway.agent._delivery import Delivery
+from sluiceway.agent._host import Stage, Streamed, Then
 from sluiceway.agent._outcome import Outcomes
+from sluiceway.agent._overlap import PutOff
 from sluiceway.agent._setup import Setup
 from sluiceway.engine import Plan, Result, StepResult, run_plan
-from sluiceway.errors import MessageError, ModelError, RunError, TripWire, text_of
+from sluiceway.errors import MessageError, ModelError, RunError, SluicewayError, TripWire, text_of
 from sluiceway.messages import Chunk, MessageList, ParsedInput, Usage
-from sluiceway.models import hold_connections
-from sluiceway.processors import FreeRetry, HookCall, HookContext, HookScope, call_observer
+from sluiceway.models import Model, hold_connections
+from sluiceway.processors import (
+    FreeRetry,
+    HookCall,
+    HookContext,
+    HookScope,
+    call_observer,
+    group_of,
+    is_check,
+    nothing_left,
+    run_checks,
+    tripped,
+)
 
 __all__ = ["Run", "Stage"]
 
-Stage: TypeAlias = Callable[[], Awaitable[None]]
-Then: TypeAlias = Callable[[HookCall], Awaitable[None]]
+
+_BEFORE_MODEL: Final = frozenset({"process_input", "process_input_step", "process_llm_request"})
 
 
 class Run:
@@ -55,6 +68,7 @@ class Run:
         "message_id",
         "messages",
         "outcomes",
+        "put_off",
         "ready",
         "run_id",
         "scope",
@@ -76,13 +90,17 @@ class Run:
             self.memory.tool_results = self._client_results
         self.scope = HookScope(self.run_id, setup.request_context, agent=setup.agent, observer=setup.observer)
         self.scope.has_input = self.messages.has_input()
+        self.scope.links.retries_left = self._retries_left
+        self.scope.links.book = self.book
+        self.scope.links.models = setup.models
         self.delivery = Delivery(setup.hold)
         self.ready = self.delivery.ready
         self.outcomes = Outcomes(self)
+        self.put_off = PutOff(self.scope)
         self.steps: list[StepResult] = []
         self.usage = Usage()
-        self.streamed: list[str] = []
-        """The text that accepted steps have streamed."""
+        self.streamed: list[Streamed] = []
+        """The accepted answers, which know what of them was streamed."""
         self.base_system: Sequence[Any] = ()
         self.lasting_signals: frozenset[str] = frozenset()
         self.error: BaseException | None = None
@@ -109,11 +127,13 @@ class Run:
             try:
                 await (self._stage() if self.memory is None else self.memory.work(self._stage))
             except TripWire as trip:
-                self._stage = partial(self._on_trip, trip)
+                self._stage = self._behind_checks(partial(self._on_trip, trip))
             except ModelError as error:
-                self._stage = partial(self._on_model_error, error)
+                self._stage = self._behind_checks(partial(self._on_model_error, error))
+            except SluicewayError as error:
+                self._stage = self._behind_checks(partial(self._on_error, error))
             except Exception as error:  # noqa: BLE001 - whatever fails ends the stream in its one way
-                self._stage = partial(self._on_error, error)
+                self._stage = self._behind_checks(partial(self._on_error, self._named(error)))
             except BaseException:  # cancelled in the middle of a stage: there is no going on from here
                 self.broken = True
                 raise
@@ -127,6 +147,12 @@ class Run:
             except StopAsyncIteration:
                 break
         return self.result
+
+    def _named(self, error: Exception) -> RunError:
+        """Return an error of something that the caller gave the run, such as `stop_when`."""
+        named = RunError(f"the run failed: {type(error).__name__}: {text_of(error)}", run_id=self.run_id)
+        named.__cause__ = error
+        return named
 
     def go(self, stage: Stage | None) -> None:
         """Say which stage comes next."""
@@ -144,19 +170,84 @@ class Run:
         assert self._phase is not None
         entries, index, call, then = self._phase
         scope = self.scope
+        puts_off = self.setup.overlap and call.hook in _BEFORE_MODEL
         while index < len(entries):
-            call = await run_plan(entries[index], call, scope)
+            entry = entries[index]
             index += 1
+            if puts_off and self._put_off(entry, call):
+                continue
+            call = await self.run_entry(entry, call)
+            if scope.removed_by is not None:
+                await self._check_left(call)
             if call.response is not None or call.retry is not None:
                 break
             if scope.written:
-                self._phase = (entries, index, call, then)
-                await self._deliver_written()
-                return
+                if not self.put_off:
+                    self._phase = (entries, index, call, then)
+                    await self._deliver_written()
+                    return
+                self.put_off.act(self._deliver_written)
         self._phase = None
         if scope.written:
             await self._deliver_written()
         await then(call)
+
+    async def _check_left(self, call: HookCall) -> None:
+        """End the run where processors have removed every message there was to answer."""
+        step, self.scope.removed_by = self.scope.removed_by, None
+        if call.hook == "process_output_result" or self.messages.has_input():
+            return
+        trip = nothing_left(self.scope, step)
+        await tripped(self.scope, step, call.hook, trip)
+        raise trip
+
+    async def run_entry(self, entry: Plan, call: HookCall) -> HookCall:
+        """Run one entry of a list; of a group, send what each member wrote when it has passed."""
+        group = group_of(entry)
+        if group is None:
+            return await run_plan(entry, call, self.scope)
+        checks = group.checks(call, self.scope)
+        await run_checks(checks)
+        for check in checks:
+            await self.scope.commit(check.take())
+            if check.error is not None:
+                raise check.error
+            if self.scope.written:
+                await self._deliver_written()
+        return call
+
+    def _put_off(self, entry: Plan, call: HookCall) -> bool:
+        """Put off an entry that writes nothing, until the model has been asked."""
+        group = group_of(entry)
+        if group is None and not is_check(entry, call.hook):
+            return False
+        for one in [entry] if group is None else [(member,) for member in group.members]:
+            self.put_off.add(one, call)
+        return True
+
+    def _behind_checks(self, stage: Stage) -> Stage:
+        """Return a stage that runs after the checks that were put off, if they pass."""
+        return partial(self._settle_first, stage) if self.put_off else stage
+
+    async def _settle_first(self, stage: Stage) -> None:
+        await self.settle()
+        self._stage = stage
+
+    async def settle(self) -> None:
+        """Run the checks that were put off.
+
+        Raises:
+            TripWire, SluicewayError: What the first of them that did not pass raised.
+        """
+        if not self.put_off:
+            return
+        try:
+            await self.put_off.settle(self._deliver_written)
+        except BaseException:
+            if self.put_off.failed_in_input:  # then no step has begun
+                self.scope.step_number = None
+                self.attempt.retryable = False
+            raise
 
     async def _deliver_written(self) -> None:
         await self.attempt.deliver_written()
@@ -188,7 +279,7 @@ class Run:
         self.scope.retry_count = 0
         self.scope.steps = tuple(self.steps)
         self.attempt = Attempt(self, retryable=True)
-        self.attempt.take_snapshot()
+        self.attempt.start.take()
         self.go(self.attempt.open)
 
     async def close_run(self) -> None:
@@ -260,7 +351,8 @@ class Run:
             await self._on_error(error)
             return
         await attempt.stop()
-        attempt.restore()
+        attempt.start.restore()
+        attempt.retryable = False  # an abort of an error hook is an ordinary one
         call = HookCall("process_api_error", self.messages, info={"error": error})
         self.enter(self.setup.error_entries(), call, partial(self._error_hooks_done, error))
 
@@ -269,10 +361,9 @@ class Run:
         free = isinstance(call.retry, FreeRetry)
         if call.retry is not None and (free or self._budget_left()):
             await self._reject(attempt, restore=False)
-            attempt.take_snapshot()
+            attempt.start.take()
             self._try_again(None, free=free)
             return
-        attempt.retryable = False
         try:
             await attempt.flush()
         except ModelError as other:  # a detector's model must not start this over
@@ -298,15 +389,18 @@ class Run:
     # -- retries
 
     def _budget_left(self) -> bool:
-        budget = self.setup.max_processor_retries
-        return budget is not None and self.scope.retry_count - self.attempt.free_retries < budget
+        return self._retries_left() > 0
+
+    def _retries_left(self) -> int:
+        """Return how often the step at work may still be tried again."""
+        budget = self.setup.max_processor_retries or 0
+        return max(0, budget - (self.scope.retry_count - self.attempt.free_retries))
 
     async def _reject(self, attempt: Attempt, *, restore: bool = True) -> None:
         attempt.send_loose()
         await attempt.abandon()
         if restore:
-            attempt.restore()
-        self.scope.accepted.clear()
+            attempt.start.restore()
         payload = {"reason": "retry", "usage": attempt.usage}
         self.delivery.reject(Chunk("step-finish", payload, self.run_id))
 
@@ -317,11 +411,18 @@ class Run:
 
     # -- the books
 
-    async def book(self, usage: Usage) -> None:
-        """Add what a model call used, and tell every processor that wants to know."""
+    async def book(self, usage: Usage, model: Model | None = None, *, of_step: bool = False) -> None:
+        """Add what a model call used, and tell every processor that wants to know.
+
+        Args:
+            usage: The tokens.
+            model: Who answered; None: the agent's first model.
+            of_step: Whether it was the call of a step, and not one of a processor's own.
+        """
         self.usage = self.usage + usage
         seen: set[int] = set()
-        call = HookCall("process_llm_response", self.messages)
+        info = {"model": model or self.setup.models[0], "of_step": of_step}
+        call = HookCall("process_llm_response", self.messages, info=info)
         for chain in self.setup.chains:
             for step in chain.processors:
                 on_usage = getattr(step.processor, "on_usage", None)
@@ -354,7 +455,7 @@ class Run:
         with anyio.CancelScope(shield=True):
             try:
                 await self.attempt.abandon()
+            finally:
                 if self.memory is not None:
                     await self.memory.close()
-            finally:
                 await self._connections.aclose()

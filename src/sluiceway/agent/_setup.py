@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import OrderedDict
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
+from threading import Lock
 from typing import Any, Final, TypedDict, cast
 
 from sluiceway.agent._delivery import Hold
@@ -13,7 +14,7 @@ from sluiceway.errors import ConfigurationError
 from sluiceway.memory import MemoryRun
 from sluiceway.messages import SystemMessage
 from sluiceway.models import Model, route
-from sluiceway.processors import Chain, ListKind, Observer, compile_chain
+from sluiceway.processors import Chain, Concurrency, ListKind, Observer, compile_chain
 from sluiceway.tools import RequestContext, Tool
 
 __all__ = [
@@ -22,6 +23,7 @@ __all__ = [
     "Setup",
     "StopWhen",
     "check_count",
+    "check_models",
     "checked_options",
     "resolve_models",
     "resolved",
@@ -131,6 +133,8 @@ class Setup:
     overrides: Mapping[str, Any] = field(default_factory=dict[str, Any])
     hold: Hold = "none"
     observer: Observer | None = None
+    overlap: bool = False
+    """Whether input checks that write nothing run while the model answers already."""
     memory: MemoryRun | None = None
     """The thread that the call goes on with, or None where it names none."""
 
@@ -162,9 +166,11 @@ def _owner(entry: Plan) -> int | None:
 class ChainCache:
     """Plans by the objects they are made of, the last 32, so that a list given per call costs nothing."""
 
-    __slots__ = ("_chains",)
+    __slots__ = ("_chains", "_concurrency", "_lock")
 
-    def __init__(self) -> None:
+    def __init__(self, concurrency: Concurrency | None = None) -> None:
+        self._concurrency: Concurrency | None = concurrency
+        self._lock = Lock()  # generate_sync may be called from several threads
         self._chains: OrderedDict[tuple[ListKind, tuple[int, ...]], tuple[tuple[object, ...], Chain]] = OrderedDict()
 
     def chain(self, items: Iterable[object], kind: ListKind) -> Chain:
@@ -174,18 +180,33 @@ class ChainCache:
             ConfigurationError: See `compile_chain`.
         """
         if isinstance(items, (str, bytes)) or not isinstance(items, Iterable):  # pyright: ignore[reportUnnecessaryIsInstance]
-            return compile_chain(items, kind)
+            return compile_chain(items, kind, concurrency=self._concurrency)
         listed = tuple(items)
         key = (kind, tuple(map(id, listed)))
-        known = self._chains.get(key)
-        if known is not None:
-            self._chains.move_to_end(key)
-            return known[1]
-        chain = compile_chain(listed, kind)
-        self._chains[key] = (listed, chain)
-        if len(self._chains) > _CACHED_CHAINS:
-            self._chains.popitem(last=False)
+        with self._lock:
+            known = self._chains.get(key)
+            if known is not None:
+                self._chains.move_to_end(key)
+                return known[1]
+        chain = compile_chain(listed, kind, concurrency=self._concurrency)
+        with self._lock:
+            self._chains[key] = (listed, chain)
+            if len(self._chains) > _CACHED_CHAINS:
+                self._chains.popitem(last=False)
         return chain
+
+
+def check_models(chains: Iterable[Chain], models: Sequence[Model]) -> None:
+    """Let every processor that works with the agent's own model look at it.
+
+    Raises:
+        ConfigurationError: The model cannot do what a processor needs of it.
+    """
+    for chain in chains:
+        for step in chain.processors:
+            check = getattr(step.processor, "check_models", None)
+            if check is not None:
+                check(models)
 
 
 async def resolved(value: Any, context: RequestContext) -> Any:

@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Awaitable, Callable, Iterable, Iterator
 from typing import Protocol
 
+import anyio
+
 from sluiceway.engine import Mailbox, Owned
 from sluiceway.errors import ModelError, SluicewayError, TripWire, text_of
 from sluiceway.messages import Chunk
@@ -99,9 +101,22 @@ class ModelSource:
         """What reads the model itself, without anything in between."""
         return self._call.reader()
 
+    async def read_next(self) -> Chunk:
+        """Return the next chunk; to be called when the call has been made."""
+        return await self._call.reader()()
+
     async def close(self) -> None:
-        """Close the call."""
-        await self._call.close()
+        """Close the call.
+
+        Raises:
+            ModelError: The model failed in its own closing.
+        """
+        try:
+            await self._call.close()
+        except SluicewayError:
+            raise
+        except Exception as error:
+            raise self.mapped(error) from error
 
     def mapped(self, error: Exception) -> Exception:
         """Return a `ModelError` for whatever the model raised."""
@@ -122,15 +137,27 @@ class Pump:
     timer runs, or while checks run beside the model.
     """
 
-    __slots__ = ("_box", "_error", "_owned", "_read_source", "_source")
+    __slots__ = ("_box", "_error", "_open", "_owned", "_read_source", "_source")
 
-    def __init__(self, source: Source, read: Callable[[], Awaitable[Chunk]]) -> None:
+    def __init__(
+        self,
+        source: Source,
+        read: Callable[[], Awaitable[Chunk]],
+        *,
+        open: Callable[[], Awaitable[None]] | None = None,  # noqa: A002
+    ) -> None:
         self._source = source
         self._read_source = read
+        self._open = open
         self._box: Mailbox[Chunk | None] = Mailbox(64)
         self._owned = Owned()
         self._error: BaseException | None = None
         self._owned.start(self._read)
+
+    @classmethod
+    def opening(cls, source: ModelSource) -> Pump:
+        """Return a pump whose task also opens the source, and closes it."""
+        return cls(source, source.read_next, open=source.open)
 
     @property
     def from_cache(self) -> bool:
@@ -170,8 +197,31 @@ class Pump:
         await self._owned.join()
         await self._source.close()
 
+    def unread(self) -> list[Chunk]:
+        """Take what was read ahead and nobody has asked for."""
+        left: list[Chunk] = []
+        while len(self._box):
+            chunk = self._box.take()
+            if chunk is not None:
+                left.append(chunk)
+        return left
+
+    def forget(self) -> None:
+        """Cancel the reading task; nobody will wait for it."""
+        self._owned.forget()
+
     async def _read(self) -> None:
         try:
+            await self._read_on()
+        finally:
+            if self._open is not None:
+                with anyio.CancelScope(shield=True):
+                    await self._source.close()
+
+    async def _read_on(self) -> None:
+        try:
+            if self._open is not None:
+                await self._open()
             while True:
                 await self._box.put(await self._read_source())
         except StopAsyncIteration:

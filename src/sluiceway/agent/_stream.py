@@ -51,6 +51,10 @@ class AgentStream:
         if self._run is not None:
             await self._run.close()
 
+    def __del__(self) -> None:
+        if self._open and self._run is not None:
+            self._run.attempt.forget()
+
     @property
     def run_id(self) -> str:
         """The run.

@@ -36,12 +36,13 @@ class PendingCall:
 
 @dataclass(slots=True)
 class Outcome:
-    """How a call ended: a result, the text of an error, or a tripwire."""
+    """How a call ended: a result, the text of an error, a tripwire, or what ends the program."""
 
     call: PendingCall
     result: Any = None
     error: str | None = None
     trip: TripWire | None = None
+    fatal: BaseException | None = None
     done: bool = field(default=False)
 
 
@@ -84,6 +85,8 @@ class ToolRun:
                 event.done = True
                 if event.trip is not None:
                     raise event.trip
+                if event.fatal is not None:
+                    raise event.fatal
                 continue
             if self._next >= len(self._outcomes):
                 return None
@@ -99,6 +102,10 @@ class ToolRun:
         await self._owned.join()
         self._box.clear()
 
+    def forget(self) -> None:
+        """Cancel what still runs; nobody will wait for it."""
+        self._owned.forget()
+
     async def _run(self, index: int) -> None:
         if index:
             await self._started[index - 1].wait()
@@ -113,8 +120,8 @@ class ToolRun:
         except anyio.get_cancelled_exc_class():
             outcome.error = "cancelled"
             raise
-        except BaseException as error:  # noqa: BLE001 - an owned task must not raise
-            outcome.error = f"{type(error).__name__}: {text_of(error)}"
+        except BaseException as error:  # noqa: BLE001 - an owned task must not raise: the reader does
+            outcome.fatal = error
         finally:
             self._box.post(outcome)
 

@@ -10,7 +10,9 @@ from rich.text import Text
 
 from sluiceway.cli._check import check
 from sluiceway.cli._graph import graph
+from sluiceway.cli._order import order
 from sluiceway.cli._run import run
+from sluiceway.cli._serve import serve
 from sluiceway.errors import SluicewayError
 
 __all__ = ["app", "main"]
@@ -30,8 +32,10 @@ def _root() -> None:
 
 
 app.command()(run)
+app.command()(serve)
 app.command()(graph)
 app.command()(check)
+app.command()(order)
 
 
 def main() -> None:

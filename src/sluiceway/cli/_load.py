@@ -11,7 +11,7 @@ from sluiceway.agent import Agent
 from sluiceway.errors import ConfigurationError
 from sluiceway.graphs import CommittedWorkflow, Workflow
 
-__all__ = ["Loaded", "load", "load_agent"]
+__all__ = ["Loaded", "load", "load_agent", "load_all"]
 
 Loaded = Agent | Workflow | CommittedWorkflow
 _KINDS = (Agent, Workflow, CommittedWorkflow)
@@ -31,14 +31,14 @@ def load(target: str) -> Loaded:
     """
     path, name = _parted(target)
     module = _module(path)
-    found = {key: value for key, value in vars(module).items() if isinstance(value, _KINDS) and key[:1] != "_"}
     if name is not None:
+        found = _found(module)
         if name in found:
             return found[name]
         value = vars(module).get(name)
         what = "no such name" if value is None else f"a {type(value).__name__} has that name"
         raise ConfigurationError(f"{path}: no agent or workflow {name!r} ({what}); there are: {_names(found)}")
-    return _the_one(path, found)
+    return _the_one(path, _found(module))
 
 
 def load_agent(target: str) -> Agent:
@@ -51,6 +51,23 @@ def load_agent(target: str) -> Agent:
     if isinstance(loaded, Agent):
         return loaded
     return Agent(id=f"{loaded.id}-agent", model="echo/echo", input_processors=[loaded])
+
+
+def load_all(target: str) -> list[Loaded]:
+    """Return the agents of a file, each once, or its only workflow where it has no agent.
+
+    Args:
+        target: `FILE` or `FILE:NAME`; with a name only what it names.
+
+    Raises:
+        ConfigurationError: See `load`.
+    """
+    path, name = _parted(target)
+    if name is not None:
+        return [load(target)]
+    module = _module(path)
+    agents = {id(value): value for key, value in vars(module).items() if isinstance(value, Agent) and key[:1] != "_"}
+    return [*agents.values()] if agents else [_the_one(path, _found(module))]
 
 
 def _parted(target: str) -> tuple[Path, str | None]:
@@ -78,6 +95,10 @@ def _module(path: Path) -> ModuleType:
     finally:
         sys.path.remove(folder)
     return module
+
+
+def _found(module: ModuleType) -> dict[str, Loaded]:
+    return {key: value for key, value in vars(module).items() if isinstance(value, _KINDS) and key[:1] != "_"}
 
 
 def _the_one(path: Path, found: dict[str, Loaded]) -> Loaded:

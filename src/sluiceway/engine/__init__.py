@@ -3,7 +3,7 @@
 from sluiceway.engine._clock import Clock, clock, use_clock
 from sluiceway.engine._context import RunWriter, StepContext
 from sluiceway.engine._events import WorkflowStream
-from sluiceway.engine._fan import Outcome, fan_out, raise_first
+from sluiceway.engine._fan import Outcome, fan_out, raise_first, unwrapped
 from sluiceway.engine._merge import Merge, merge
 from sluiceway.engine._owned import Mailbox, Owned, loop_is_running
 from sluiceway.engine._plan import (
@@ -34,7 +34,16 @@ from sluiceway.engine._records import (
     Suspension,
     WorkflowResult,
 )
-from sluiceway.engine._results import AuditEntry, Response, Result, StepResult, ToolCall, ToolOutcome, Tripped
+from sluiceway.engine._results import (
+    AuditEntry,
+    AuditStatus,
+    Response,
+    Result,
+    StepResult,
+    ToolCall,
+    ToolOutcome,
+    Tripped,
+)
 from sluiceway.engine._retry import backoff_s, guarded, located, may_retry, with_timeout
 from sluiceway.engine._run import choose, run_node, run_plan
 from sluiceway.engine._runs import RunControl, RunRequest
@@ -52,6 +61,7 @@ __all__ = [
     "AnyScope",
     "Arm",
     "AuditEntry",
+    "AuditStatus",
     "Call",
     "Choice",
     "Claim",
@@ -118,6 +128,7 @@ __all__ = [
     "run_node",
     "run_plan",
     "start_workflow",
+    "unwrapped",
     "use_clock",
     "with_timeout",
 ]

@@ -14,7 +14,8 @@ import contextvars
 import sys
 from collections import deque
 from collections.abc import Awaitable, Callable, Coroutine
-from typing import Any, Generic, TypeVar
+from contextlib import suppress
+from typing import Any, Generic, TypeVar, cast
 
 import anyio
 
@@ -46,19 +47,28 @@ def _spawn(run: Callable[[], Coroutine[Any, Any, None]], keep: set[asyncio.Task[
     task.add_done_callback(keep.discard)
 
 
+def _scheduler() -> Callable[[Callable[[], None]], object]:
+    """Return what has a function called in the running loop, from any thread."""
+    trio = sys.modules.get("trio")
+    if trio is not None and trio.lowlevel.in_trio_task():
+        return cast("Callable[[Callable[[], None]], object]", trio.lowlevel.current_trio_token().run_sync_soon)
+    return asyncio.get_running_loop().call_soon_threadsafe
+
+
 class Owned:
     """A set of tasks with one owner.
 
     A task reports its own result: no exception may leave the function it runs.
     """
 
-    __slots__ = ("_changed", "_count", "_scopes", "_tasks")
+    __slots__ = ("_changed", "_count", "_schedule", "_scopes", "_tasks")
 
     def __init__(self) -> None:
         self._scopes: set[anyio.CancelScope] = set()
         self._tasks: set[asyncio.Task[None]] = set()
         self._count = 0
         self._changed: anyio.Event | None = None
+        self._schedule: Callable[[Callable[[], None]], object] | None = None
 
     @property
     def running(self) -> int:
@@ -67,6 +77,8 @@ class Owned:
 
     def start(self, fn: Callable[[], Awaitable[None]]) -> None:
         """Start a task; it begins at the next checkpoint of the caller."""
+        if self._schedule is None:
+            self._schedule = _scheduler()
         scope = anyio.CancelScope()
         self._scopes.add(scope)
         self._count += 1
@@ -87,6 +99,12 @@ class Owned:
         """Ask all of them to end."""
         for scope in tuple(self._scopes):
             scope.cancel()
+
+    def forget(self) -> None:
+        """Ask all of them to end, from any thread: their owner was dropped without a word."""
+        if self._count and self._schedule is not None:
+            with suppress(RuntimeError):  # the loop has ended, and they with it
+                self._schedule(self.cancel)
 
     async def join(self) -> None:
         """Wait until all have ended, even if the caller is being cancelled."""

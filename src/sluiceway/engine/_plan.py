@@ -67,13 +67,11 @@ class Arm:
         key: The key of its output.
         plan: What it runs; empty passes the data through.
         condition: When it is chosen; None in a `Parallel`.
-        shares: Whether it never writes, and so may work on the data itself instead of a fork.
     """
 
     key: str
     plan: Plan
     condition: Condition | None = None
-    shares: bool = False
 
 
 @dataclass(frozen=True, slots=True)

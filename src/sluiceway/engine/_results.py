@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, Literal, TypeAlias
 
 from sluiceway.messages import Message, Usage
 
-__all__ = ["AuditEntry", "Response", "Result", "StepResult", "ToolCall", "ToolOutcome", "Tripped"]
+__all__ = ["AuditEntry", "AuditStatus", "Response", "Result", "StepResult", "ToolCall", "ToolOutcome", "Tripped"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,6 +61,10 @@ class StepResult:
     tripwire: Tripped | None = None
 
 
+AuditStatus: TypeAlias = Literal["edited", "flagged", "blocked", "passed", "skipped", "not checked"]
+"""What became of something that a processor looked at, or did not."""
+
+
 @dataclass(frozen=True, slots=True)
 class AuditEntry:
     """One thing that a processor did or did not do; never a value.
@@ -68,13 +72,13 @@ class AuditEntry:
     Args:
         processor_id: The processor.
         hook: The hook it did it in.
-        status: `edited`, `flagged`, `blocked`, `passed`, `skipped` or `not checked`.
+        status: What became of it.
         detail: Rules, offsets and lengths.
     """
 
     processor_id: str
     hook: str
-    status: str
+    status: AuditStatus
     detail: Any = None
 
 

@@ -170,7 +170,7 @@ async def _call(node: Call, data: Data, scope: AnyScope) -> Data:
 async def _parallel(node: Parallel, data: Data, scope: AnyScope) -> Mapping[str, Data]:
     forks = can_fork(data)
     outcomes = await fan_out(
-        [_Branch(arm, data.fork() if forks and not arm.shares else data, scope) for arm in node.branches],
+        [_Branch(arm, data.fork() if forks else data, scope) for arm in node.branches],
         wait=node.wait,
     )
     raise_first(outcomes, [arm.key for arm in node.branches])

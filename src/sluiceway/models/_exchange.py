@@ -185,7 +185,9 @@ async def _send(client: HttpClient, post: Post, refusals: Refusals, timeouts: Ti
     idle_deadline = anyio.current_time() + timeouts.connect_s + timeouts.read_s
     with anyio.CancelScope(deadline=min(idle_deadline, deadline)):
         try:
-            request = client.build_request(post.method, post.url, content=post.body, headers=post.headers, timeout=limits)
+            request = client.build_request(
+                post.method, post.url, content=post.body, headers=post.headers, timeout=limits
+            )
             request = _without_generator(request, post.body)
             return await client.send(request, stream=True, follow_redirects=False)
         except errors as error:

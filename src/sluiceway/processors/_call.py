@@ -96,7 +96,9 @@ class HookCall:
         if self.hook == "process_output_result":
             return "".join(m.text for m in self.messages if m.role == "assistant")
         if self.hook == "process_tool_result":
-            return str(self.info.get("result", ""))
+            part = self.message_list.find_call(str(self.info.get("tool_call_id")))
+            result = part.result if part is not None and part.state == "result" else self.info.get("result", "")
+            return str(result)
         if self.hook in ("process_output_step", "process_llm_response"):
             return str(self.info.get("text", ""))
         if self.only is not None:

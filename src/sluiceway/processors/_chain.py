@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
-from typing import Any, Final, cast
+from typing import Any, Final, Literal, TypeAlias, cast
 
 from sluiceway.engine import (
     Arm,
@@ -17,6 +17,7 @@ from sluiceway.engine import (
     Parallel,
     Plan,
     Step,
+    StepOptions,
     Sub,
     calls,
     flatten,
@@ -24,12 +25,28 @@ from sluiceway.engine import (
     prune,
 )
 from sluiceway.errors import ConfigurationError, GraphError
-from sluiceway.processors._protocols import HOOKS_OF, HookName, ListKind
+from sluiceway.processors._checks import grouped
+from sluiceway.processors._protocols import HOOKS_OF, HookName, ListKind, hooks_of
 from sluiceway.processors._step import ProcessorStep
 
-__all__ = ["Chain", "compile_chain"]
+__all__ = ["Chain", "Concurrency", "compile_chain"]
+
+Concurrency: TypeAlias = Literal["auto"]
+"""How a list runs its processors."""
 
 _FUNCTION_HOOKS: Final = frozenset({"process_input", "process_output_result"})
+_GROUPED: Final[frozenset[HookName]] = frozenset(
+    {
+        "process_input",
+        "process_input_step",
+        "process_llm_request",
+        "process_llm_response",
+        "process_output_step",
+        "process_tool_result",
+        "process_output_result",
+    }
+)
+"""A chunk is too small for a group, and of the api-error hooks the first that asks for a retry ends the pass."""
 
 
 class Chain:
@@ -38,17 +55,21 @@ class Chain:
     Args:
         kind: Which list it is.
         plan: The whole of it, for no hook in particular.
+        concurrency: `auto` runs neighbours side by side that wait and write nothing.
     """
 
     __slots__ = ("_entries", "_plans", "kind", "plan", "processors", "stream")
 
-    def __init__(self, kind: ListKind, plan: Plan) -> None:
+    def __init__(self, kind: ListKind, plan: Plan, concurrency: Concurrency | None = None) -> None:
         self.kind: ListKind = kind
         self.plan = plan
         self.processors: tuple[ProcessorStep, ...] = tuple(
             call.step for call in calls(plan) if isinstance(call.step, ProcessorStep)
         )
         self._plans: dict[HookName, Plan] = {hook: prune(plan, _keeper(hook)) for hook in HOOKS_OF[kind]}
+        if concurrency == "auto":
+            for hook in _GROUPED & self._plans.keys():
+                self._plans[hook] = grouped(self._plans[hook], hook)
         self._entries: dict[HookName, tuple[Plan, ...]] = {h: _entries(p) for h, p in self._plans.items()}
         self.stream: Plan = prune(plan, _streams) if kind == "output" else ()
         """What runs in the two stream hooks."""
@@ -62,25 +83,32 @@ class Chain:
         return self._entries.get(hook, ())
 
 
-def compile_chain(items: Iterable[object], kind: ListKind, *, where: str | None = None) -> Chain:
+def compile_chain(
+    items: Iterable[object], kind: ListKind, *, where: str | None = None, concurrency: Concurrency | None = None
+) -> Chain:
     """Plan a list of processors and workflows; a list is a workflow of `then`.
 
     Args:
         items: Processors, workflows (open ones are committed), in order.
         kind: Which list it is: `input`, `output` or `error`.
         where: What to call the list in errors.
+        concurrency: `auto` runs neighbours side by side whose effects for a hook say that they
+            wait for another service (`external`) and write nothing; the outcome is that of list
+            order. Not in the stream and api-error hooks. None: one after the other.
 
     Raises:
         ConfigurationError: Something that is no processor, one without any hook of that list,
             or the same id twice.
         GraphError: A workflow that cannot run in a list.
     """
+    if concurrency not in (None, "auto"):
+        raise ConfigurationError(f"concurrency={concurrency!r} is not allowed; give 'auto' or None")
     place = where or f"{kind}_processors"
     nodes: list[Node] = []
     for index, item in enumerate(_listed(items, place)):
         nodes.extend(_nodes_of(item, f"{place}[{index}]"))
     plan = _Binder(kind, place).bind(tuple(nodes))
-    return Chain(kind, plan)
+    return Chain(kind, plan, concurrency)
 
 
 def _listed(items: Any, place: str) -> Sequence[object]:
@@ -98,12 +126,33 @@ def _nodes_of(item: object, place: str) -> Plan:
     if isinstance(plan, tuple):
         name = cast("str", cast("Any", item).id)
         return flatten((Sub(name, cast("Plan", plan), name),), merged=merge.all())
+    options = getattr(item, "options", None)
+    if isinstance(options, StepOptions) and hasattr(item, "thing"):  # what step(processor, ...) makes
+        return _with_options(cast("Any", item), options, place)
+    _require_id(item, place)
+    step = ProcessorStep(item)
+    return (Call(step, step.key),)
+
+
+def _with_options(spec: Any, options: StepOptions, place: str) -> Plan:
+    if hasattr(spec.thing, "plan") or hasattr(spec.thing, "commit"):
+        raise ConfigurationError(f"{place}: give the options of step(...) to the steps inside the workflow")
+    if not hooks_of(spec.thing):
+        raise ConfigurationError(
+            f"{place} is step({type(spec.thing).__name__}, ...), which has no hooks; "
+            "put a function, agent or tool into a workflow"
+        )
+    _require_id(spec.thing if spec.id is None else spec, place)
+    step = ProcessorStep(spec.thing, id=spec.id, hooks=options.hooks)
+    return (Call(step, step.key, options),)
+
+
+def _require_id(item: object, place: str) -> None:
     identity = getattr(item, "id", None)
     if not isinstance(identity, str) or not identity:
         raise ConfigurationError(
             f"{place} is a {type(item).__name__} without an id; a processor is an object with an id and hooks"
         )
-    return (Call(ProcessorStep(item), f"processor:{identity}"),)
 
 
 class _Binder:
@@ -129,10 +178,7 @@ class _Binder:
         return node
 
     def _arm(self, arm: Arm) -> Arm:
-        plan = self.bind(arm.plan)
-        steps = [call.step for call in calls(plan)]
-        shares = bool(steps) and all(isinstance(s, ProcessorStep) and _never_writes(s) for s in steps)
-        return replace(arm, plan=plan, shares=shares)
+        return replace(arm, plan=self.bind(arm.plan))
 
     def _call(self, node: Call) -> Call:
         step = node.step
@@ -162,10 +208,6 @@ class _Binder:
         self.index += 1
         # The step itself sees to its errors, so that they are told with the processor's name.
         return Call(placed, node.path, replace(options, on_error=None), opaque=node.opaque)
-
-
-def _never_writes(step: ProcessorStep) -> bool:
-    return all(hook in step.silent for hook in step.hooks)
 
 
 def _entries(plan: Plan) -> tuple[Plan, ...]:

@@ -5,10 +5,12 @@ from __future__ import annotations
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from typing import Any, NoReturn, Protocol, cast
 
-from sluiceway.engine import Result, StepResult, ToolCall
-from sluiceway.errors import ModelError, TripWire
+from sluiceway.engine import AuditEntry, AuditStatus, Result, StepResult, ToolCall
+from sluiceway.errors import ModelError, ProcessorError, TripWire
 from sluiceway.messages import Chunk, Message, MessageList, Prompt, SystemMessage, Usage
+from sluiceway.models import Model
 from sluiceway.processors._call import HookCall
+from sluiceway.processors._effects import Surface
 from sluiceway.processors._protocols import HookName
 from sluiceway.processors._results import Violation
 from sluiceway.processors._scope import AgentRef, HookScope, Writer
@@ -41,18 +43,21 @@ class Seat(Protocol):
     def path(self) -> str: ...
     @property
     def index(self) -> int: ...
+    @property
+    def barred(self) -> Mapping[HookName, frozenset[Surface]]: ...
 
 
 class HookContext:
     """What every hook gets. Valid while the hook runs."""
 
-    __slots__ = ("_call", "_scope", "_seat", "_warned")
+    __slots__ = ("_call", "_noted", "_scope", "_seat", "_warned")
 
     def __init__(self, scope: HookScope, seat: Seat, call: HookCall) -> None:
         self._scope = scope
         self._seat = seat
         self._call = call
         self._warned: list[Violation] | None = None
+        self._noted: list[AuditEntry] | None = None
 
     @property
     def messages(self) -> Sequence[Message]:
@@ -87,12 +92,39 @@ class HookContext:
     @property
     def request_context(self) -> RequestContext:
         """What the caller passed along."""
-        return self._scope.request_context
+        context, seat, hook = self._scope.request_context, self._seat, self._call.hook
+        if "context" not in seat.barred.get(hook, ()):
+            return context
+        return context.read_only(
+            lambda key: ProcessorError(
+                f"processor {seat.id!r} declares that {hook} does not write context, but it set {key!r}; "
+                "mend its effects or its hook",
+                processor_id=seat.id,
+                hook=hook,
+                run_id=self._scope.run_id,
+                path=seat.path,
+            )
+        )
 
     @property
     def agent(self) -> AgentRef | None:
         """The agent, or None where the processor runs without one."""
         return self._scope.agent
+
+    @property
+    def agent_models(self) -> Sequence[Model]:
+        """The agent's own models, first choice first; none where the processor runs without an agent."""
+        return self._scope.links.models
+
+    @property
+    def hook(self) -> HookName:
+        """The hook that runs."""
+        return self._call.hook
+
+    @property
+    def processor_id(self) -> str:
+        """The id that this processor goes by here."""
+        return self._seat.id
 
     @property
     def run_id(self) -> str:
@@ -146,6 +178,19 @@ class HookContext:
             path=self._seat.path,
             retry_count=self._scope.retry_count,
         )
+
+    def note(self, status: AuditStatus, detail: Any = None) -> None:
+        """Put an entry into the audit of the run, such as `not checked`; nobody is called for it.
+
+        Args:
+            status: What became of what was looked at.
+            detail: Rules, offsets, lengths, reasons; never a value.
+        """
+        entry = AuditEntry(self._seat.id, self._call.hook, status, detail)
+        self._scope.audit.append(entry)
+        if self._noted is None:
+            self._noted = []
+        self._noted.append(entry)
 
     def warn(self, message: str, detail: Any = None) -> None:
         """Report a violation and go on; `on_violation` is called when the hook returns."""

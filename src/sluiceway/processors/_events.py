@@ -6,6 +6,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Literal, TypeAlias
 
+from sluiceway.engine import AuditEntry
 from sluiceway.messages import ListEdit
 from sluiceway.processors._protocols import HookName
 from sluiceway.processors._results import Violation
@@ -32,6 +33,8 @@ class HookEvent:
         edits: What it changed in the messages: offsets and lengths.
         changed_chunks: How many chunks of the stream it changed, dropped or added.
         violations: What it reported.
+        notes: What else it put into the audit, such as `not checked`.
+        trip: Why it ended the run, where it did.
     """
 
     run_id: str
@@ -46,6 +49,8 @@ class HookEvent:
     edits: tuple[ListEdit, ...] = ()
     changed_chunks: int = 0
     violations: tuple[Violation, ...] = field(default=())
+    notes: tuple[AuditEntry, ...] = ()
+    trip: Violation | None = None
 
 
 Observer: TypeAlias = Callable[[HookEvent], None]

@@ -8,11 +8,13 @@ from dataclasses import dataclass
 from typing import Any, Final, Literal, TypeAlias, cast
 
 from sluiceway.errors import ConfigurationError
-from sluiceway.messages import Chunk, Message, TextPart
+from sluiceway.messages import Chunk, Message
 from sluiceway.processors._base import OnError, OnViolation, Processor
 from sluiceway.processors._contexts import HookContext, InputContext, OutputResultContext, ToolResultContext
+from sluiceway.processors._held import block_key
 from sluiceway.processors._results import Allow, Block, Retry, Rewrite
 from sluiceway.processors._stream_context import StreamContext
+from sluiceway.processors._texts import text_parts
 
 __all__ = ["Surface", "guard"]
 
@@ -138,8 +140,8 @@ class _Hooks:
 
     async def _messages(self, ctx: HookContext, messages: Sequence[Message], seen: Any = ()) -> None:
         for message in messages:
-            for part in message.parts:
-                if isinstance(part, TextPart) and part.type == "text" and part.text not in seen:
+            for part in text_parts(message):
+                if part.text not in seen:
                     text = await self.judge(part.text, ctx)
                     if text != part.text:
                         part.text = text
@@ -149,10 +151,10 @@ class _Hooks:
         if part.type == "text-delta":
             ctx.holding = True
             blocks = ctx.attempt_state.setdefault("blocks", {})
-            blocks.setdefault(str(part.get("id", "")), []).append(part.text)
+            blocks.setdefault(block_key(part), []).append(part.text)
             return None
         if part.type == "text-end":
-            return [*await self._release(ctx, str(part.get("id", ""))), part]
+            return [*await self._release(ctx, block_key(part)), part]
         if part.type in ("tool-call", "tool-result", "step-finish"):
             return [*await self.on_end(ctx), part]
         return part

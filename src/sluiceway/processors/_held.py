@@ -9,17 +9,21 @@ from typing import NamedTuple, TypeAlias
 from sluiceway.errors import ConfigurationError
 from sluiceway.messages import Chunk
 
-__all__ = ["Edit", "HeldText", "Release", "edit_deltas"]
+__all__ = ["Edit", "HeldText", "Release", "block_key", "edit_deltas", "keys_named"]
 
 Edit: TypeAlias = tuple[int, int, str]
 """`(start, end, text)`: in the released stretch, the characters from start to end become text."""
+
+
+_TEXT = "text:"
+_REASONING = "reasoning:"
 
 
 class Release(NamedTuple):
     """What a processor let go of a block at once.
 
     Args:
-        block: The block's id.
+        block: The block's key; see `block_key`.
         n: How many characters.
         edits: What it changed in them, in order.
         chunks: What goes out for them.
@@ -33,15 +37,35 @@ class Release(NamedTuple):
     exact: bool
 
 
+def block_key(chunk: Chunk) -> str:
+    """Return what names the block of a chunk: the id of a text, `reasoning:<id>` of reasoning.
+
+    A text whose own id begins like a prefix gets one too, so that no two blocks share a key.
+    """
+    name = str(chunk.get("id", ""))
+    if chunk.type.startswith("reasoning-"):
+        return _REASONING + name
+    return _TEXT + name if name.startswith((_TEXT, _REASONING)) else name
+
+
+def keys_named(name: str) -> tuple[str, str, str]:
+    """Return the keys that somebody can mean who names a block: its key, or its bare id."""
+    return name, _REASONING + name, _TEXT + name
+
+
 class HeldText:
     """The deltas of one block that a processor has taken in and not let go.
 
     Characters are counted over the deltas joined; what was let go counts no more.
+
+    Args:
+        key: The block's key.
     """
 
-    __slots__ = ("_deltas", "_skip", "length")
+    __slots__ = ("_deltas", "_skip", "key", "length")
 
-    def __init__(self) -> None:
+    def __init__(self, key: str = "") -> None:
+        self.key = key
         self._deltas: deque[Chunk] = deque()
         self._skip = 0
         self.length = 0

@@ -11,10 +11,12 @@ import anyio.to_thread
 from sluiceway.engine import Call, StepOptions
 from sluiceway.messages import Chunk
 from sluiceway.processors._call import HookCall
+from sluiceway.processors._declared import chunk_is_written
 from sluiceway.processors._events import HookOutcome
+from sluiceway.processors._protocols import HookName
 from sluiceway.processors._results import Violation
 from sluiceway.processors._scope import HookScope
-from sluiceway.processors._step import ProcessorStep
+from sluiceway.processors._step import ProcessorStep, undeclared
 from sluiceway.processors._stream_context import StreamContext
 
 __all__ = ["Lane", "LaneContext", "Slot", "function_lane", "processor_lane"]
@@ -51,6 +53,7 @@ class Lane:
         finish: Called at the end of the model's chunks; None where there is nothing to do.
         flush: Called instead of `finish`, with the time of the last chunk, when a time of
             silence is over.
+        drop: Called at the end of the attempt, so that what is inside tells the observer.
         step: The processor, for errors and tripwires; None for anything else.
         wants_data: Whether `data-*` chunks pass through `fn`.
         options: Timeouts.
@@ -61,6 +64,7 @@ class Lane:
         "calls",
         "changed",
         "ctx",
+        "drop",
         "finish",
         "flush",
         "fn",
@@ -70,6 +74,7 @@ class Lane:
         "plain",
         "position",
         "step",
+        "trip",
         "violations",
         "wants_data",
     )
@@ -81,6 +86,7 @@ class Lane:
         *,
         finish: Callable[[Any], Any] | None = None,
         flush: Callable[[float], Any] | None = None,
+        drop: Callable[[], None] | None = None,
         step: ProcessorStep | None = None,
         wants_data: bool = True,
         options: StepOptions | None = None,
@@ -89,6 +95,7 @@ class Lane:
         self.ctx = ctx
         self.finish = finish
         self.flush = flush
+        self.drop = drop
         self.step = step
         self.wants_data = wants_data
         self.options = options
@@ -102,6 +109,8 @@ class Lane:
         self.changed = 0
         self.outcome: HookOutcome = "passed"
         self.violations: list[Violation] = []
+        self.trip: Violation | None = None
+        """Why the processor ended the run, where it did."""
 
     @property
     def said(self) -> HookOutcome:
@@ -140,6 +149,10 @@ def processor_lane(call: Call, step: ProcessorStep, scope: HookScope, base: Hook
     if step.thread:
         fn = _threaded(fn)
         finish = _threaded(finish) if finish is not None else None
+    if "chunk" in step.barred.get("process_output_stream", ()):
+        fn = _passing(fn, scope, step, "process_output_stream")
+    if finish is not None and "chunk" in step.barred.get("finish_output_stream", ()):
+        finish = _passing(finish, scope, step, "finish_output_stream")
     return Lane(
         fn,
         StreamContext(scope, step, base),
@@ -160,6 +173,29 @@ def function_lane(call: Call, scope: HookScope, base: HookCall) -> Lane:
         return list(output.parts)
 
     return Lane(fn, Slot(), options=call.options)
+
+
+def _passing(fn: Callable[[Any], Any], scope: HookScope, step: ProcessorStep, hook: HookName) -> Callable[[Any], Any]:
+    """Return a hook that may hold chunks and pass them on, and no more: its processor says so."""
+
+    def check(ctx: StreamContext, edits: int, result: Any) -> Any:
+        made = () if result is None else (result,) if isinstance(result, Chunk) else tuple(result)
+        if chunk_is_written(ctx, edits, made):
+            raise undeclared(scope, step, hook, "chunk")
+        return result
+
+    async def later(ctx: StreamContext, edits: int, result: Any) -> Any:
+        return check(ctx, edits, await result)
+
+    def run(ctx: StreamContext) -> Any:
+        edits = ctx.edited
+        ctx.watch_chunks()
+        result = fn(ctx)
+        if result is not None and result is ctx.part:
+            return result
+        return later(ctx, edits, result) if hasattr(result, "__await__") else check(ctx, edits, result)
+
+    return run
 
 
 def _same_part(ctx: Any) -> Any:

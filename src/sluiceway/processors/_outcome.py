@@ -7,7 +7,7 @@ from typing import Any, Final, cast
 
 from sluiceway._types import MISSING
 from sluiceway.errors import ConfigurationError, MessageError
-from sluiceway.messages import Message, MessageList, SystemMessage
+from sluiceway.messages import Chunk, Message, MessageList, Prompt, SystemMessage
 from sluiceway.processors._call import HookCall
 from sluiceway.processors._protocols import HookName
 from sluiceway.processors._results import InputResult, LLMRequest, Retry, StepOverrides
@@ -59,10 +59,7 @@ def _is_system(message: Any) -> bool:
 
 def _input(call: HookCall, phase: Sequence[Message], result: Any) -> None:
     if isinstance(result, InputResult):
-        if result.messages is not MISSING:
-            _messages(call, phase, result.messages)
-        if result.system_messages is not MISSING:
-            call.message_list.replace_system(result.system_messages)
+        _given(call, phase, result.messages, result.system_messages)
         return
     _messages(call, phase, result)
 
@@ -71,18 +68,36 @@ def _step(call: HookCall, phase: Sequence[Message], result: Any) -> None:
     if not isinstance(result, StepOverrides):
         _messages(call, phase, result)
         return
-    if result.messages is not MISSING:
-        _messages(call, phase, result.messages)
+    _given(call, phase, result.messages, result.system_messages)
     if result.message_list is not MISSING:
         _messages(call, phase, result.message_list)
-    if result.system_messages is not MISSING:
-        call.message_list.replace_system(result.system_messages)
     given = result.given()
+    _check_overrides(given)
     if "tools" in given:
         tools = given["tools"]
         values = list(cast("Mapping[str, Any]", tools).values()) if isinstance(tools, Mapping) else tools
         given["tools"] = as_tools(values or ())
     call.overrides.update(given)
+
+
+def _given(call: HookCall, phase: Sequence[Message], messages: Any, system: Any) -> None:
+    """Apply messages and system messages; None, as everywhere, means no change."""
+    if messages is not MISSING and messages is not None:
+        _messages(call, phase, messages)
+    if system is not MISSING and system is not None:
+        call.message_list.replace_system(system)
+
+
+def _check_overrides(given: Mapping[str, Any]) -> None:
+    for name in ("model_settings", "provider_options"):
+        if name in given and not isinstance(given[name], Mapping):
+            raise ConfigurationError(f"StepOverrides({name}=…) takes a mapping, not {type(given[name]).__name__}")
+    active = given.get("active_tools")
+    if active is not None and (isinstance(active, str) or not isinstance(active, Sequence)):
+        raise ConfigurationError(f"StepOverrides(active_tools=…) takes a list of names, not {active!r}")
+    steps = given.get("max_steps", 1)
+    if not isinstance(steps, int) or isinstance(steps, bool) or steps < 1:
+        raise ConfigurationError(f"StepOverrides(max_steps={steps!r}): give a whole number from 1")
 
 
 def _request(call: HookCall, phase: Sequence[Message], result: Any) -> None:
@@ -92,9 +107,15 @@ def _request(call: HookCall, phase: Sequence[Message], result: Any) -> None:
             f"process_llm_request returned {type(result).__name__}; it may return LLMRequest(...) or None"
         )
     if result.prompt is not None:
+        if not isinstance(result.prompt, Prompt):  # pyright: ignore[reportUnnecessaryIsInstance]
+            raise ConfigurationError(f"LLMRequest(prompt=…) takes a Prompt, not {type(result.prompt).__name__}")
         call.prompt = result.prompt
     if result.response is not None:
-        call.response = list(result.response)
+        chunks = list(result.response)
+        odd = next((chunk for chunk in chunks if not isinstance(chunk, Chunk)), None)  # pyright: ignore[reportUnnecessaryIsInstance]
+        if odd is not None:
+            raise ConfigurationError(f"LLMRequest(response=…) takes chunks, not {type(odd).__name__}")
+        call.response = chunks
 
 
 def _nothing(call: HookCall, phase: Sequence[Message], result: Any) -> None:

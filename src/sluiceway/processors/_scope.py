@@ -4,17 +4,19 @@ from __future__ import annotations
 
 import logging
 from collections import deque
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Sequence
 from typing import Any, Final, Protocol, cast
 
+from sluiceway._types import MISSING
 from sluiceway.engine import AuditEntry, StepResult
 from sluiceway.errors import ConfigurationError
-from sluiceway.messages import Chunk
+from sluiceway.messages import Chunk, Usage
+from sluiceway.models import Model
 from sluiceway.processors._events import HookEvent, Observer
 from sluiceway.processors._results import Violation
 from sluiceway.tools import RequestContext
 
-__all__ = ["AgentRef", "Emitter", "HookScope", "Writer", "call_observer", "call_violation"]
+__all__ = ["AgentRef", "Emitter", "HookScope", "Kept", "RunLinks", "Writer", "call_observer", "call_violation"]
 
 log: Final = logging.getLogger("sluiceway")
 
@@ -40,6 +42,47 @@ class Emitter(Protocol):
     def processor(self) -> object: ...
 
 
+class Kept:
+    """What hooks did to the run, apart from messages, while it waits for checks before them."""
+
+    __slots__ = ("accepted", "audit", "told", "violations", "written")
+
+    def __init__(self) -> None:
+        self.accepted: list[tuple[Emitter, Accepted]] = []
+        self.audit: list[AuditEntry] = []
+        self.violations: list[Violation] = []
+        self.written: deque[tuple[Chunk, Emitter | None]] = deque()
+        self.told: list[HookEvent | tuple[object, Violation]] | None = []
+        """What observers and `on_violation` are to be told; None: they are told at once."""
+
+
+class RunLinks:
+    """What built-in processors need of the run that they are part of; shared by all its scopes.
+
+    Attributes:
+        object: The structured answer, where one has been delivered; else `MISSING`.
+        ends: Called, and forgotten, when the attempt at work ends, accepted or not.
+        retries_left: Says how often the step may still be tried again.
+        book: Adds the usage of a call that a processor made of a model; None outside of a run.
+        models: The agent's own models, first choice first; none outside of a run.
+    """
+
+    __slots__ = ("book", "ends", "models", "object", "retries_left")
+
+    def __init__(self) -> None:
+        self.object: Any = MISSING
+        self.ends: list[Callable[[], None]] = []
+        self.retries_left: Callable[[], int] = int
+        self.book: Callable[[Usage, Model | None], Awaitable[None]] | None = None
+        self.models: Sequence[Model] = ()
+
+    def end_attempt(self) -> None:
+        """Call what waits for the end of the attempt."""
+        ends, self.ends = self.ends, []
+        for end in ends:
+            end()
+
+
 class HookScope:
     """The state of one run as its hooks see it.
 
@@ -52,7 +95,9 @@ class HookScope:
         "attempt_states",
         "audit",
         "has_input",
+        "links",
         "observer",
+        "removed_by",
         "request_context",
         "retry_count",
         "run_id",
@@ -60,7 +105,9 @@ class HookScope:
         "step_number",
         "steps",
         "timed",
+        "told",
         "transients",
+        "violations",
         "written",
     )
 
@@ -76,6 +123,7 @@ class HookScope:
         self.request_context = request_context
         self.agent = agent
         self.observer = observer
+        self.links = RunLinks()
         self.retry_count = 0
         self.step_number: int | None = None
         self.steps: tuple[StepResult, ...] = ()
@@ -85,10 +133,15 @@ class HookScope:
         """Data chunks that hooks wrote and nobody has delivered yet, with who wrote them."""
         self.accepted: list[tuple[Emitter, Accepted]] = []
         self.audit: list[AuditEntry] = []
+        self.violations: list[Violation] = []
+        """Every `abort` and every `warn` so far."""
+        self.told: list[HookEvent | tuple[object, Violation]] | None = None
         self.transients: set[str] = set()
         """Ids of the transient signals that hooks have sent and that are still in the list."""
         self.timed = False
         """Whether a processor has asked to be flushed after a time of silence."""
+        self.removed_by: Any = None
+        """The step that removed a message last, until somebody has looked whether one is left."""
         self.has_input = False
         """Whether a message with source input or context was there before the hook at work."""
 
@@ -100,14 +153,65 @@ class HookScope:
         """Return the state of a processor in this attempt."""
         return self.attempt_states.setdefault(id(processor), {})
 
+    async def tell(self, processor: object, violation: Violation) -> None:
+        """Note a violation and call `on_violation`, now or when what was before it has passed."""
+        self.violations.append(violation)
+        if self.told is None:
+            await call_violation(processor, violation)
+        else:
+            self.told.append((processor, violation))
+
     def notify(self, event: HookEvent) -> None:
         """Tell the observer; what it raises is logged."""
         if self.observer is None:
+            return
+        if self.told is not None:
+            self.told.append(event)
             return
         try:
             self.observer(event)
         except Exception:
             log.exception("the observer of run %s raised", self.run_id)
+
+    # -- keeping back what hooks did
+
+    def beside(self) -> HookScope:
+        """Return the scope of a check that runs beside others: the same run, what it does kept."""
+        copy = HookScope.__new__(HookScope)
+        for name in HookScope.__slots__:
+            setattr(copy, name, getattr(self, name))
+        copy.transients = set(self.transients)
+        copy.put(Kept())
+        return copy
+
+    def take(self) -> Kept:
+        """Take what hooks did up to here; what they do from here on is kept."""
+        taken = Kept()
+        for name in Kept.__slots__:
+            setattr(taken, name, getattr(self, name))
+        self.put(Kept())
+        return taken
+
+    def put(self, kept: Kept) -> None:
+        """Go on from what was taken."""
+        for name in Kept.__slots__:
+            setattr(self, name, getattr(kept, name))
+
+    async def commit(self, kept: Kept) -> None:
+        """Put into effect what was kept, and tell whoever was not told."""
+        self.accepted.extend(kept.accepted)
+        self.audit.extend(kept.audit)
+        self.written.extend(kept.written)
+        told = kept.told or ()
+        if self.told is not None:
+            self.violations.extend(kept.violations)
+            self.told.extend(told)
+            return
+        for entry in told:
+            if isinstance(entry, HookEvent):
+                self.notify(entry)
+            else:
+                await self.tell(*entry)
 
 
 class Writer:

@@ -5,27 +5,27 @@
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import Awaitable, Callable
 from time import perf_counter
 from types import CoroutineType
 from typing import Any, Final, cast
 
 import anyio.to_thread
 
-from sluiceway.engine import AuditEntry
+from sluiceway.engine import AuditEntry, OnError
 from sluiceway.errors import MergeConflict, ProcessorError, StorageError, TripWire, text_of
 from sluiceway.messages import ListEdit
-from sluiceway.processors._base import OnError
 from sluiceway.processors._call import HookCall
 from sluiceway.processors._contexts import CONTEXTS, HookContext
-from sluiceway.processors._effects import Effects
+from sluiceway.processors._declared import Before, barred_by, effects_of
+from sluiceway.processors._effects import Surface
 from sluiceway.processors._events import HookEvent, HookOutcome
 from sluiceway.processors._outcome import apply_result
 from sluiceway.processors._protocols import HookName, hook_of, hooks_of
 from sluiceway.processors._results import Violation
-from sluiceway.processors._scope import HookScope, call_violation, log
+from sluiceway.processors._scope import HookScope, log
 
-__all__ = ["ProcessorStep", "effects_of", "failure", "report", "tripped"]
+__all__ = ["ProcessorStep", "failure", "nothing_left", "report", "tripped", "undeclared"]
 
 _CAN_EMPTY: Final = frozenset({"process_input", "process_input_step"})
 _PASS: Final = (ProcessorError, MergeConflict, StorageError)
@@ -45,7 +45,19 @@ class ProcessorStep:
         hooks: The hooks that count here; None: all it has.
     """
 
-    __slots__ = ("hooks", "id", "index", "key", "methods", "on_error", "path", "processor", "silent", "thread")
+    __slots__ = (
+        "barred",
+        "hooks",
+        "id",
+        "index",
+        "key",
+        "methods",
+        "on_error",
+        "path",
+        "processor",
+        "silent",
+        "thread",
+    )
 
     def __init__(
         self,
@@ -73,6 +85,12 @@ class ProcessorStep:
         self.thread = thread
         self.silent = frozenset(h for h in self.hooks if (e := effects_of(processor, h)) and not e.writes)
         """The hooks that are declared to write nothing."""
+        self.barred: dict[HookName, frozenset[Surface]] = {}
+        """What each hook is declared not to write."""
+        for hook in self.hooks:
+            barred = barred_by(effects_of(processor, hook))
+            if barred:
+                self.barred[hook] = barred
 
     def at(self, path: str, index: int, *, on_error: OnError | None, thread: bool) -> ProcessorStep:
         """Return the same processor in another place."""
@@ -98,14 +116,20 @@ class ProcessorStep:
         messages = work.message_list
         messages.acting = self.id
         phase = work.messages
+        barred = self.barred.get(data.hook)
+        before = Before(work, barred) if barred else None
         try:
             apply_result(work, phase, await self._call(method, ctx))
             edits = tuple(edit for edit in messages.take_edits() if edit.processor_id == self.id)
+            wrote = before.written(work, edits) if before is not None else None
+            if wrote is not None:
+                raise undeclared(scope, self, data.hook, wrote)
             if edits:
                 self._check(work, scope, edits)
             if ctx._warned is not None:
                 await report(scope, self, data.hook, ctx._warned)
         except (TripWire, Exception) as error:  # noqa: BLE001 - the hook runner: an error gets its name here
+            messages.take_edits()  # they are nobody's: another try must not be taken to have made them
             raised = await self._raised(scope, ctx, error, watch)
             if raised is None:
                 return data
@@ -121,9 +145,12 @@ class ProcessorStep:
         hook = ctx._call.hook
         raised = failure(scope, self, hook, error) if isinstance(error, Exception) else error
         if isinstance(raised, TripWire):
+            if ctx._warned is not None:
+                await report(scope, self, hook, ctx._warned)
             await tripped(scope, self, hook, raised)
         if watch is not None:
-            watch.end("tripwire" if isinstance(raised, TripWire) else "error")
+            trip = _told(self, raised) if isinstance(raised, TripWire) else None
+            watch.end("error" if trip is None else "tripwire", trip=trip)
         return raised
 
     async def _call(self, method: Callable[[Any], Any], ctx: HookContext) -> Any:
@@ -133,23 +160,12 @@ class ProcessorStep:
         return result
 
     def _check(self, data: HookCall, scope: HookScope, edits: tuple[ListEdit, ...]) -> None:
-        if data.hook in self.silent:
-            raise ProcessorError(
-                f"processor {self.id!r} declares that {data.hook} writes nothing, but it edited messages; "
-                "mend its effects or its hook",
-                processor_id=self.id,
-                hook=data.hook,
-                run_id=scope.run_id,
-                path=self.path,
-            )
         scope.audit.append(AuditEntry(self.id, data.hook, "edited", edits))
-        if scope.has_input and data.hook in _CAN_EMPTY and not data.message_list.has_input():
-            raise TripWire(
-                f"processor {self.id!r} removed the last message; there is nothing left to answer",
-                processor_id=self.id,
-                path=self.path,
-                retry_count=scope.retry_count,
-            )
+        if scope.has_input and any(edit.action == "remove" for edit in edits):
+            scope.removed_by = self
+            # What a branch removes may come back where the branches join: the run looks there.
+            if data.hook in _CAN_EMPTY and not data.message_list.is_fork and not data.message_list.has_input():
+                raise nothing_left(scope, self)
 
     def __repr__(self) -> str:
         return f"<ProcessorStep {self.path}>"
@@ -166,7 +182,7 @@ class _Watch:
         self._ctx = ctx
         self._started = perf_counter()
 
-    def end(self, outcome: HookOutcome, edits: tuple[ListEdit, ...] = ()) -> None:
+    def end(self, outcome: HookOutcome, edits: tuple[ListEdit, ...] = (), *, trip: Violation | None = None) -> None:
         self._scope.notify(
             HookEvent(
                 run_id=self._scope.run_id,
@@ -179,23 +195,17 @@ class _Watch:
                 duration_ms=(perf_counter() - self._started) * 1000,
                 edits=edits,
                 violations=tuple(self._ctx._warned or ()),
+                notes=tuple(self._ctx._noted or ()),
+                trip=trip,
             )
         )
-
-
-def effects_of(processor: object, hook: HookName) -> Effects | None:
-    """Return what a processor declares for a hook, or None where it declares nothing."""
-    declared = getattr(processor, "effects", None)
-    if isinstance(declared, Mapping):
-        return cast("Mapping[str, Effects]", declared).get(hook)
-    return declared if isinstance(declared, Effects) else None
 
 
 async def report(scope: HookScope, step: ProcessorStep, hook: HookName, violations: list[Violation]) -> None:
     """Book the warnings of a hook and call `on_violation` for each."""
     for violation in violations:
         scope.audit.append(AuditEntry(step.id, hook, "flagged", violation.detail))
-        await call_violation(step.processor, violation)
+        await scope.tell(step.processor, violation)
 
 
 async def tripped(scope: HookScope, step: ProcessorStep, hook: HookName, trip: TripWire) -> None:
@@ -209,7 +219,23 @@ async def tripped(scope: HookScope, step: ProcessorStep, hook: HookName, trip: T
         return
     trip.reported = True
     scope.audit.append(AuditEntry(step.id, hook, "blocked", {"reason": trip.reason}))
-    await call_violation(step.processor, Violation(step.id, trip.reason, trip.metadata))
+    await scope.tell(step.processor, _told(step, trip))
+
+
+def _told(step: ProcessorStep, trip: TripWire) -> Violation:
+    return Violation(step.id, trip.reason, trip.metadata)
+
+
+def undeclared(scope: HookScope, step: ProcessorStep, hook: HookName, surface: Surface) -> ProcessorError:
+    """Return the error for a hook that wrote what it is declared not to write."""
+    return ProcessorError(
+        f"processor {step.id!r} declares that {hook} does not write {surface}, but it did; "
+        "mend its effects or its hook",
+        processor_id=step.id,
+        hook=hook,
+        run_id=scope.run_id,
+        path=step.path,
+    )
 
 
 def failure(scope: HookScope, step: ProcessorStep, hook: HookName, error: Exception) -> BaseException | None:
@@ -236,4 +262,14 @@ def failure(scope: HookScope, step: ProcessorStep, hook: HookName, error: Except
         hook=hook,
         run_id=scope.run_id,
         path=step.path,
+    )
+
+
+def nothing_left(scope: HookScope, step: ProcessorStep) -> TripWire:
+    """Return the tripwire of a processor that removed the last message there was to answer."""
+    return TripWire(
+        f"processor {step.id!r} removed the last message; there is nothing left to answer",
+        processor_id=step.id,
+        path=step.path,
+        retry_count=scope.retry_count,
     )

@@ -19,8 +19,10 @@ from sluiceway.messages import Chunk
 from sluiceway.processors._events import HookEvent
 from sluiceway.processors._lane import Lane
 from sluiceway.processors._protocols import HookName
+from sluiceway.processors._results import Violation
 from sluiceway.processors._scope import HookScope
 from sluiceway.processors._step import ProcessorStep, failure, report, tripped
+from sluiceway.processors._stream_context import StreamContext
 
 __all__ = ["Fed", "StreamRunner"]
 
@@ -39,7 +41,7 @@ class StreamRunner:
         scope: The run.
     """
 
-    __slots__ = ("_lanes", "_line", "_scope", "side")
+    __slots__ = ("_lanes", "_last", "_line", "_scope", "side")
 
     def __init__(self, lanes: Sequence[Lane], scope: HookScope) -> None:
         self._lanes = tuple(lanes)
@@ -56,6 +58,7 @@ class StreamRunner:
             if scope.observer is not None:
                 lane.watch()
             before = lane
+        self._last = before
         self._line: tuple[tuple[Any, Any, list[Chunk] | None, Lane], ...] = ()
         self._draw_line()
 
@@ -90,6 +93,9 @@ class StreamRunner:
                 if type(result) is Chunk and not self._changed(lane, current):
                     current = result
                     continue
+                if type(result) is list and lane is self._last and _all_chunks(cast("list[Any]", result)):
+                    self._changed(lane, current)
+                    return cast("list[Chunk]", result)
             return self._go_on(lane, current, result)
         return current
 
@@ -172,6 +178,8 @@ class StreamRunner:
         if scope.observer is None:
             return
         for lane in self._lanes:
+            if lane.drop is not None:
+                lane.drop()
             if lane.step is None or not lane.calls:
                 continue
             scope.notify(
@@ -187,6 +195,8 @@ class StreamRunner:
                     calls=lane.calls,
                     changed_chunks=lane.changed + lane.ctx.edited,
                     violations=tuple(lane.violations),
+                    notes=tuple(getattr(lane.ctx, "_noted", None) or ()),
+                    trip=lane.trip,
                 )
             )
             lane.calls = 0
@@ -213,26 +223,31 @@ class StreamRunner:
         except BaseException as error:
             if not await self._goes_on(lane, error, hook):
                 raise
-            chunks = () if current is None else (current,)
+            chunks = _unchecked(lane, current)
         ctx = lane.ctx
         if ctx._warned and lane.step is not None:
             warned, ctx._warned = ctx._warned, None
             lane.violations.extend(warned)
             await report(self._scope, lane.step, hook, warned)
         if self._scope.written and lane.step is not None:
-            await self._send_written(lane, lane.step, out)
+            await self._send_written(lane, lane.step, current, out)
         if len(chunks) != 1 or chunks[0] is not current:
             self._changed(lane, current)
         for chunk in chunks:
             await self._push(lane.position + 1, chunk, out)
 
-    async def _send_written(self, lane: Lane, step: ProcessorStep, out: list[Chunk]) -> None:
+    async def _send_written(
+        self, lane: Lane, step: ProcessorStep, current: Chunk | None, out: list[Chunk]
+    ) -> None:
         """Send on what this processor has written; what others have is theirs to send."""
         written = self._scope.written
         own = [chunk for chunk, emitter in written if emitter is step]
         others = [entry for entry in written if entry[1] is not step]
         written.clear()
         written.extend(others)
+        following = lane.position + 1
+        if own and following < len(self._lanes) and not self._lanes[following].head:
+            self._part(following, current)  # it has not got the chunk in hand yet
         self._part_all()
         for chunk in own:
             await self._push(
@@ -257,7 +272,7 @@ class StreamRunner:
             except BaseException as error:
                 if not await self._goes_on(lane, error, "process_output_stream"):
                     raise
-                result = chunk
+                result = _unchecked(lane, chunk)
             if result is not chunk or ctx._warned or self._scope.written:
                 await self._settle(lane, chunk, result, out)
                 return
@@ -275,7 +290,10 @@ class StreamRunner:
         """Raise what an error of a hook means, or go on with the chunk in hand."""
         if not await self._goes_on(lane, error, "process_output_stream"):
             raise error
-        return await self.push(lane.ctx.part, position=lane.position + 1)
+        out: list[Chunk] = []
+        for chunk in _unchecked(lane, lane.ctx.part):
+            await self._push(lane.position + 1, chunk, out)
+        return out
 
     async def _goes_on(self, lane: Lane, error: BaseException, hook: HookName) -> bool:
         """Return False where `error` itself is to be raised, True where the run goes on.
@@ -289,7 +307,11 @@ class StreamRunner:
             return False
         if isinstance(error, TripWire):
             lane.outcome = "tripwire"
-            lane.violations.extend(lane.ctx._warned or ())
+            lane.trip = Violation(step.id, error.reason, error.metadata)
+            warned: list[Violation] = lane.ctx._warned or []
+            lane.ctx._warned = None
+            lane.violations.extend(warned)
+            await report(self._scope, step, hook, warned)
             await tripped(self._scope, step, hook, error)
             return False
         if not isinstance(error, Exception):
@@ -339,6 +361,20 @@ class StreamRunner:
 
     def _draw_line(self) -> None:
         self._line = tuple((lane.ctx, lane.fn, lane.ctx._parts if lane.head else None, lane) for lane in self._lanes)
+
+
+def _all_chunks(result: list[Any]) -> bool:
+    return all(type(one) is Chunk for one in result)
+
+
+def _unchecked(lane: Lane, current: Chunk | None) -> Sequence[Chunk]:
+    """Return what goes on when a processor failed that is to be passed over: all that it had taken in."""
+    if current is None:
+        return ()
+    ctx = lane.ctx
+    if isinstance(ctx, StreamContext) and ctx.has_taken(current):
+        return ctx.release(int(ctx.holding))
+    return (current,)
 
 
 def _chunks(result: Any) -> Sequence[Chunk]:

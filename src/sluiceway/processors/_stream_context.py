@@ -9,7 +9,7 @@ from sluiceway.errors import ConfigurationError
 from sluiceway.messages import Chunk
 from sluiceway.processors._call import HookCall
 from sluiceway.processors._contexts import HookContext, Seat
-from sluiceway.processors._held import Edit, HeldText, Release
+from sluiceway.processors._held import Edit, HeldText, Release, block_key, keys_named
 from sluiceway.processors._scope import HookScope
 
 __all__ = ["StreamContext"]
@@ -24,7 +24,7 @@ class StreamContext(HookContext):
         part: The chunk in hand; None in `finish_output_stream`.
     """
 
-    __slots__ = ("_blocks", "_parts", "_queued", "_releases", "edited", "flush_s", "part")
+    __slots__ = ("_blocks", "_fresh", "_parts", "_queued", "_releases", "edited", "flush_s", "part")
 
     def __init__(self, scope: HookScope, seat: Seat, call: HookCall) -> None:
         super().__init__(scope, seat, call)
@@ -35,6 +35,7 @@ class StreamContext(HookContext):
         self._blocks: dict[str, HeldText] | None = None
         self._queued: Chunk | None = None
         self._releases: list[Release] | None = None
+        self._fresh: dict[int, Chunk] | None = None
         self.edited = 0
         """How many edits were released."""
 
@@ -46,7 +47,7 @@ class StreamContext(HookContext):
     @property
     def holding(self) -> int | bool:
         """How many characters of the block in hand this processor keeps (set True for all)."""
-        block = self._block(None)
+        block = self._block()
         return 0 if block is None else block.length
 
     @holding.setter
@@ -64,8 +65,8 @@ class StreamContext(HookContext):
 
     @property
     def held_blocks(self) -> tuple[str, ...]:
-        """The ids of the blocks of which this processor keeps text, oldest first."""
-        return tuple(id_ for id_, held in (self._blocks or {}).items() if held.length)
+        """The blocks of which this processor keeps text, oldest first: a text's id, `reasoning:<id>`."""
+        return tuple(key for key, held in (self._blocks or {}).items() if held.length)
 
     def release(self, n: int, edits: Iterable[Edit] = (), *, block: str | None = None) -> list[Chunk]:
         """Return the chunks of the next `n` characters of a block, edited, to be returned or sent on.
@@ -73,15 +74,14 @@ class StreamContext(HookContext):
         Args:
             n: How many characters, counted from the first that is kept.
             edits: `(start, end, text)`, counted likewise, apart from each other.
-            block: The block's id; None is the block of `part`, and at the end of the stream
-                the oldest of which anything is kept.
+            block: The block, as `held_blocks` names it, or its id, by which a text comes before
+                reasoning; None is the block of `part`, and at the end of the stream the oldest
+                of which anything is kept.
 
         Raises:
             ConfigurationError: More characters than the block has, or edits that overlap.
         """
-        held = self._taken() if block is None else (self._blocks or {}).get(block)
-        if held is None:
-            held = self._block(block)
+        held = self._taken() if block is None else self._named(block)
         if held is None:
             if n == 0:
                 return []
@@ -91,10 +91,11 @@ class StreamContext(HookContext):
     def _let_go(self, held: HeldText, n: int, edits: tuple[Edit, ...], *, exact: bool) -> list[Chunk]:
         chunks = held.release(n, edits)
         self.edited += len(edits)
+        if self._fresh is not None:
+            self._fresh.update((id(chunk), chunk) for chunk in chunks)
         if self._releases is not None and n:
-            block = next((id_ for id_, one in (self._blocks or {}).items() if one is held), "")
             ordered = tuple(sorted(edits, key=lambda edit: edit[:2]))
-            self._releases.append(Release(block, n, ordered, tuple(chunks), exact))
+            self._releases.append(Release(held.key, n, ordered, tuple(chunks), exact))
         return chunks
 
     def watch_releases(self) -> None:
@@ -105,6 +106,14 @@ class StreamContext(HookContext):
         """Return what was released since this was last asked."""
         taken, self._releases = self._releases or [], []
         return taken
+
+    def watch_chunks(self) -> None:
+        """Note from here on which chunks are released, anew at each call."""
+        self._fresh = {}
+
+    def is_released(self, chunk: Chunk) -> bool:
+        """Whether a chunk was released since `watch_chunks`."""
+        return self._fresh is not None and id(chunk) in self._fresh
 
     def has_taken(self, chunk: Chunk) -> bool:
         """Whether the delta in hand was taken in, so that only a release lets it go."""
@@ -124,22 +133,29 @@ class StreamContext(HookContext):
         """Return the block of the delta in hand, with the delta in it."""
         part = self.part
         if part is None or part.type not in _DELTAS:  # pyright: ignore[reportUnnecessaryComparison]
-            return self._block(None)
+            return self._block()
         if self._blocks is None:
             self._blocks = {}
-        held = self._blocks.setdefault(str(part.get("id", "")), HeldText())
+        key = block_key(part)
+        held = self._blocks.get(key)
+        if held is None:
+            held = self._blocks[key] = HeldText(key)
         if self._queued is not part:
             self._queued = part
             held.add(part)
         return held
 
-    def _block(self, block: str | None) -> HeldText | None:
+    def _named(self, name: str) -> HeldText | None:
+        """Return the block that a name means; of several the first of which anything is kept."""
+        blocks = self._blocks or {}
+        named = [blocks[key] for key in keys_named(name) if key in blocks]
+        return next((held for held in named if held.length), named[0] if named else None)
+
+    def _block(self) -> HeldText | None:
         blocks = self._blocks
         if not blocks:
             return None
-        if block is not None:
-            return blocks.get(block)
         part = self.part
         if part is not None and "id" in part.payload:  # pyright: ignore[reportUnnecessaryComparison]
-            return blocks.get(str(part.get("id")))
+            return blocks.get(block_key(part))
         return next((held for held in blocks.values() if held.length), None)

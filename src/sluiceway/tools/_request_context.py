@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 
 from sluiceway.errors import ConfigurationError
@@ -105,6 +105,16 @@ class RequestContext(Mapping[str, Any]):
         """Return a context with the same values, in which `set` does not touch this one."""
         return RequestContext(self)
 
+    def read_only(self, refuse: Callable[[str], Exception]) -> RequestContext:
+        """Return a view of this context in which `set` raises what `refuse(key)` returns."""
+        view = _View.__new__(_View)
+        view._values = self._values
+        view._secrets = self._secrets
+        view.resource_id = self.resource_id
+        view.thread_id = self.thread_id
+        view.refuse = refuse
+        return view
+
     def __getitem__(self, key: str) -> Any:
         return self._values[key]
 
@@ -122,6 +132,19 @@ class RequestContext(Mapping[str, Any]):
         )
         secrets = f", secrets={sorted(self._secrets)!r}" if self._secrets else ""
         return f"RequestContext({self.public()!r}{ids}{secrets})"
+
+
+class _View(RequestContext):
+    """A context to read."""
+
+    __slots__ = ("refuse",)
+
+    refuse: Callable[[str], Exception]
+
+    def set(self, key: str, value: object, secret: bool = False) -> None:
+        """Refuse."""
+        del value, secret
+        raise self.refuse(key)
 
 
 def _plain(name: str) -> str:

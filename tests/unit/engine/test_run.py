@@ -123,14 +123,6 @@ async def test_an_empty_branch_passes_the_data_through_under_its_key() -> None:
     assert (await run_plan(plan, Board(x=0), SCOPE)).fields == {"x": 0}
 
 
-async def test_a_branch_that_only_reads_shares_the_data() -> None:
-    seen: list[Any] = []
-    board = Board(x=1)
-    plan = (Parallel((Arm("reads", (call(Named("reads", seen.append)),), shares=True),), "p"),)
-    await run_plan(plan, board, SCOPE)
-    assert seen == [board]
-
-
 async def test_a_conflict_without_a_map_names_keys_and_path() -> None:
     plan = (Parallel((arm(sets("a", x=1)), arm(sets("b", x=2))), "w › parallel[0]"),)
     with pytest.raises(MergeConflict) as caught:

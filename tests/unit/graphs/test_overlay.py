@@ -88,7 +88,12 @@ async def test_a_result_knows_what_tripped_and_which_tools_were_called() -> None
     assert tripped.nodes[place]["run"]["status"] == "tripwire"
     assert "injection" in tripped.nodes[place]["run"]["reason"]
     answered = overlay(guarded, await guarded.generate("hello"))
-    assert runs(answered, "status", "calls") == {"tools lookup": ("passed", 1)}
+    assert runs(answered, "status", "calls") == {
+        "input processor:pii-detector": ("passed", 0),
+        "input processor:prompt-injection-detector": ("passed", 0),
+        "output processor:pii-detector": ("passed", 0),
+        "tools lookup": ("passed", 1),
+    }
 
 
 @pytest.mark.parametrize("text", [CARD, ATTACK])

@@ -104,7 +104,7 @@ async def test_an_update_in_a_turn_that_is_not_saved_is_lost_with_it() -> None:
             ctx.abort("not so", retry=True)
 
     agent, model, _ = remembering(
-        Reply(tool_calls=[update(memory="bad")]),
+        Reply(tool_calls=[update(memory="wrong")]),
         Reply(tool_calls=[update(memory="good")]),
         "fine",
         memory=memory,
@@ -113,7 +113,7 @@ async def test_an_update_in_a_turn_that_is_not_saved_is_lost_with_it() -> None:
     )
     await agent.generate("hi", memory=ON)
     assert await memory.working_memory(resource="u1") == "good"
-    assert "bad" not in str(model.prompts)
+    assert "wrong" not in str(model.prompts)
 
 
 async def test_what_is_kept_is_what_processors_left_of_the_call() -> None:

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import hashlib
+from collections.abc import Iterable, Iterator
 
-__all__ = ["base58check", "bech32", "iban_lengths", "iban_valid", "luhn"]
+__all__ = ["base58check", "bech32", "iban_lengths", "iban_valid", "luhn", "luhn_lengths"]
 
 _IBAN_LENGTHS = (
     "15NO 16BE 18DK,FI,FO,GL,NL,SD,FK 19MK,SI 20AT,BA,EE,KZ,LT,LU,MN,XK 21CH,HR,LI,LV "
@@ -12,7 +13,8 @@ _IBAN_LENGTHS = (
     "25LY,PT,ST 26IS,TR 27BI,DJ,FR,GR,IT,MC,MR,SM 28AL,AZ,BY,CY,DO,GT,HN,HU,LB,NI,PL,SV 29BR,EG,PS,QA,UA "
     "30JO,KW,MU,YE 31MT,SC 32LC 33RU"
 )
-_DOUBLED = str.maketrans("0123456789", "0246813579")
+_PLAIN = bytes.maketrans(b"0123456789", bytes(range(10)))
+_DOUBLED = bytes.maketrans(b"0123456789", bytes((0, 2, 4, 6, 8, 1, 3, 5, 7, 9)))
 _BASE58 = "123456789ABCDEFGHJKLMNPQRSTUVWXYZabcdefghijkmnopqrstuvwxyz"
 _RIPPLE58 = "rpshnaf39wBUDNEGHJKLM4PQRST7VWXYZ2bcdeCg65jkm8oFqi1tuvAxyz"
 _BECH32 = "qpzry9x8gf2tvdw0s3jn54khce6mua7l"
@@ -22,8 +24,17 @@ _BECH32_CONSTANTS = (1, 0x2BC830A3)  # BIP 173 and BIP 350
 
 def luhn(digits: str) -> bool:
     """Whether a string of ASCII digits has a right check digit (ISO/IEC 7812)."""
+    return len(digits) in luhn_lengths(digits, (len(digits),))
+
+
+def luhn_lengths(digits: str, lengths: Iterable[int]) -> Iterator[int]:
+    """Give those of the lengths at which a string of ASCII digits, cut off, has a right check digit."""
     # Every second digit from the right counts double, less nine if that is more than nine.
-    return (sum(map(int, digits[::-2])) + sum(map(int, digits[-2::-2].translate(_DOUBLED)))) % 10 == 0
+    raw = digits.encode()
+    plain, doubled = raw.translate(_PLAIN), raw.translate(_DOUBLED)
+    for n in lengths:
+        if (sum(plain[n - 1 :: -2]) + (sum(doubled[n - 2 :: -2]) if n > 1 else 0)) % 10 == 0:
+            yield n
 
 
 def iban_lengths() -> dict[int, tuple[str, ...]]:

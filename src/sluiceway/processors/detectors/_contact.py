@@ -9,8 +9,8 @@ from typing import Any
 
 import regex
 
-from sluiceway.processors.detectors._numbers import DIGIT_GATE, prefixes
 from sluiceway.processors.detectors._rule import Rule
+from sluiceway.processors.detectors._written import BEFORE, BLANK, DIGIT_GATE, HYPHEN, fold_number, prefixes
 
 __all__ = ["email_rules", "phone_rules"]
 
@@ -44,9 +44,12 @@ def email_rules() -> tuple[Rule, ...]:
     return (Rule("email", "email", _EMAIL, _check_email, gate=_EMAIL_GATE, needs="@", score=0.95),)
 
 
+_JOINTS = rf"[{BLANK}{HYPHEN}./()\uff0e\uff0f\uff08\uff09]"
 _PHONE = regex.compile(
-    r"(?<![^\W_]|[*]|[0-9]/|(?<![0-9])[0-9]{1,3}\.|\*[ .-]|[\w)]-)"
-    r"[+(]?[0-9](?:[ .\-/()]{0,3}[0-9]){6,14}(?![0-9_]|[/-][0-9])"
+    rf"{BEFORE}(?<!\d/|(?<!\d)\d{{1,3}}\.|[\w)][{HYPHEN}])"
+    # A country, a trunk zero, or an area code: so that a run of lone digits costs nothing.
+    rf"(?=[+(\uff0b\uff08]|[0\uff10]\d|\d{{3}}|\d{_JOINTS}{{1,2}}\d{{3}})"
+    rf"[+(\uff0b\uff08]?\d(?:{_JOINTS}{{0,3}}(?:\r?\n[{BLANK}]{{0,2}})?\d){{6,14}}(?![\d_]|[/{HYPHEN}]\d)"
 )
 _DIGITS = str.maketrans("", "", " .-/()+")
 _DATE_LIKE = re.compile(
@@ -54,12 +57,14 @@ _DATE_LIKE = re.compile(
     r"|(?:0?[1-9]|[12][0-9]|3[01])[-./ ](?:0?[1-9]|[12][0-9]|3[01])[-./ ](?:19|20)[0-9]{2})(?![0-9])"
 )
 _NORTH_AMERICA = re.compile(
-    r"(?:\+?1[ .-]?)?(?:\([2-9][0-9]{2}\)[ .-]?|[2-9][0-9]{2}([ .-]))[2-9][0-9]{2}[ .-][0-9]{4}"
+    r"(?:\+?1(?:[ .-]| ?\n {0,2})?)?(?:\([2-9][0-9]{2}\)(?:[ .-]| ?\n {0,2})?|[2-9][0-9]{2}(?:[ .-]| ?\n {0,2}))"
+    r"[2-9][0-9]{2}(?:[ .-]| ?\n {0,2})[0-9]{4}"
 )
 _INTERNATIONAL = re.compile(
-    r"(?:\+|00)[1-9][0-9]{0,2}\)?[ .\-/]{0,2}(?:\([0-9]{1,5}\)[ .\-/]{0,2})?[0-9](?:[ .\-/]{0,2}[0-9]){4,12}"
+    r"(?:\+|00)[1-9][0-9]{0,2}\)?[ .\-/]{0,4}(?:\([0-9]{1,5}\)[ .\-/]{0,4})?[0-9](?:[ .\-/]{0,4}[0-9]){4,12}"
 )
 _TRUNK = re.compile(r"(?:\(0[1-9][0-9]{1,4}\)|0[1-9][0-9]{0,4})(?:[ .\-/]{1,3}[0-9]{2,8}){1,5}")
+_TRUNK_HEAD = re.compile(r"\(?0[1-9]")
 _TRUNK_REGIONS = ("GB", "DE", "FR", "IT", "NL", "AU")
 
 
@@ -99,24 +104,30 @@ def _is_trunk(shown: str, digits: str) -> bool:
 
 
 def _check_phone(text: str, start: int, end: int) -> tuple[int, int] | None:
-    home = _NORTH_AMERICA.match(text, start, end)
-    if home is not None and (home.end() == end or not text[home.end()].isdigit()):
-        return home.span() if _in_plan(home.group(), ("US",)) else None
-    opening = text[start : start + 2]
+    folded = fold_number(text[start:end])
+    shown = folded.replace("\n", " ")
+    home = _NORTH_AMERICA.match(folded)
+    if home is not None and not shown[home.end() : home.end() + 1].isdigit() and home.group().count("\n") < 2:
+        return (start, start + home.end()) if _in_plan(shown[: home.end()], ("US",)) else None
+    opening = shown[:2]
     if opening[0] == "+" or opening == "00":
         is_phone = _is_international
-    elif opening[0] == "0" or opening == "(0":
-        if _DATE_LIKE.match(text, start, end):
+    elif _TRUNK_HEAD.match(shown):
+        if _DATE_LIKE.match(shown):
             return None
         is_phone = _is_trunk
     else:
         return None
-    for shown in prefixes(text[start:end], " .-/()"):
-        digits = shown.translate(_DIGITS)
-        if len(digits) < 8:
-            return None
-        if len(set(digits)) > 2 and is_phone(shown, digits):
-            return start, start + len(shown)
+    line = folded.find("\n")
+    # What one line holds is a number by itself; only one that says its country goes over lines.
+    ends = [len(shown)] if line < 0 else [line, len(shown)] if opening[0] == "+" else [line]
+    for stop in ends:
+        for prefix in prefixes(shown[:stop].rstrip(), " .-/()"):
+            digits = prefix.translate(_DIGITS)
+            if len(digits) < 8:
+                break
+            if len(set(digits)) > 2 and is_phone(prefix, digits):
+                return start, start + len(prefix)
     return None
 
 

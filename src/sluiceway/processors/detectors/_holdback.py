@@ -58,11 +58,24 @@ _NOTHING = Release(0)
 class _Track:
     """How far one rule has got. Offsets count in the window's buffer."""
 
-    __slots__ = ("position", "rule")
+    __slots__ = ("last", "position", "rule")
 
     def __init__(self, rule: Rule) -> None:
         self.rule = rule
         self.position = 0
+        self.last = 0
+        """Where its furthest match so far ends."""
+
+    def after(self, span: Span) -> int:
+        """Return where the search goes on; see `Rule.matches`."""
+        return span.start + 1 if self.rule.bounded else span.end
+
+    def further(self, span: Span) -> bool:
+        """Whether a match is not inside of what was found before; then it is the furthest."""
+        if span.end <= self.last:
+            return False
+        self.last = span.end
+        return True
 
 
 class HoldBack:
@@ -162,8 +175,9 @@ class HoldBack:
             if span is None:
                 position += 1
             else:
-                self._found.append(span)
-                position = span.end
+                if track.further(span):
+                    self._found.append(span)
+                position = track.after(span)
         track.position = min(position, size)
 
     def _step_open(self, track: _Track, final: bool) -> None:
@@ -185,8 +199,9 @@ class HoldBack:
             if span is None:
                 position = match.start() + 1
             else:
-                self._found.append(span)
-                position = span.end
+                if track.further(span):
+                    self._found.append(span)
+                position = track.after(span)
         track.position = min(position, size)
 
     def _check_bounds(self) -> None:
@@ -230,6 +245,7 @@ class HoldBack:
         for group in self._groups:
             for track in group:
                 track.position -= cut
+                track.last -= cut
         self._found = [Span(s.start - cut, s.end - cut, s.type, s.score, s.rule) for s in self._found]
 
 

@@ -7,8 +7,8 @@ import re
 
 import regex
 
-from sluiceway.processors.detectors._numbers import DIGIT_GATE
 from sluiceway.processors.detectors._rule import Rule, opens_with
+from sluiceway.processors.detectors._written import DIGIT_GATE
 
 __all__ = ["ip_rules", "url_rules", "uuid_rules"]
 

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from types import MappingProxyType
 from typing import Any, Protocol, runtime_checkable
 
-__all__ = ["Detection", "Detector", "Span"]
+__all__ = ["Classifier", "Detection", "Detector", "Span"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,11 +37,13 @@ class Detection:
         scores: The highest score per type, from 0 to 1.
         spans: Where, if the detector can say; in text order.
         reason: Why, for people; `""` if there is nothing to say.
+        text: What the text should be instead, if the detector can say; else None.
     """
 
     scores: Mapping[str, float] = field(default_factory=lambda: MappingProxyType({}))
     spans: tuple[Span, ...] = ()
     reason: str = ""
+    text: str | None = field(default=None, repr=False)
 
     @classmethod
     def of(cls, spans: tuple[Span, ...], reason: str = "") -> Detection:
@@ -58,4 +60,13 @@ class Detector(Protocol):
 
     async def detect(self, text: str, ctx: Any) -> Detection:
         """Return what is in `text`. `ctx` is the context of the hook that asks."""
+        ...
+
+
+@runtime_checkable
+class Classifier(Protocol):
+    """Scores texts: a provider's endpoint, or a small model of one's own. Usable from many tasks at once."""
+
+    async def classify(self, texts: Sequence[str]) -> Sequence[Mapping[str, float]]:
+        """Return for each text the score of each category, from 0 to 1, in order."""
         ...

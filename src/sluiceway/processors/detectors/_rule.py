@@ -17,6 +17,7 @@ import regex
 
 from sluiceway.processors.detectors._port import Span
 from sluiceway.processors.detectors._probe import probe_of
+from sluiceway.processors.detectors._words import WordMatch, Words
 
 __all__ = ["CONTEXT_CHARS", "Check", "Rule", "find", "opens_with"]
 
@@ -34,7 +35,7 @@ class Rule:
     Args:
         type: What a match is, such as `api-key`.
         name: The rule; a named group of the pattern that took part names it instead.
-        pattern: Must not match the empty text.
+        pattern: Must not match the empty text. `Words` are a tree of words instead of a pattern.
         check: Narrows or refuses a match; after a refusal the search goes on one further.
         gate: Where a match, or the cut-off beginning of one, can start; None: anywhere.
         needs: A literal that every match contains; `""` for none.
@@ -46,7 +47,7 @@ class Rule:
 
     type: str
     name: str
-    pattern: regex.Pattern[str]
+    pattern: regex.Pattern[str] | Words
     check: Check | None = None
     gate: re.Pattern[str] | None = None
     needs: str = ""
@@ -54,12 +55,13 @@ class Rule:
     bounded: bool = True
     timeout_s: float | None = None
     lookbehind_chars: int = CONTEXT_CHARS
-    probe: regex.Pattern[str] = field(init=False, repr=False)
+    probe: regex.Pattern[str] | Words = field(init=False, repr=False)
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "probe", probe_of(self.pattern))
+        probe = self.pattern if isinstance(self.pattern, Words) else probe_of(self.pattern)
+        object.__setattr__(self, "probe", probe)
 
-    def judge(self, text: str, match: regex.Match[str]) -> Span | None:
+    def judge(self, text: str, match: regex.Match[str] | WordMatch) -> Span | None:
         """Return the span to flag for a match, or None if the check refuses it."""
         start, end = match.span()
         if self.check is not None:
@@ -71,10 +73,15 @@ class Rule:
         return Span(start, end, self.type, self.score, name)
 
     def matches(self, text: str) -> Iterator[Span]:
-        """Yield the spans of this rule in a whole text, in order, none overlapping another."""
+        """Yield the spans of this rule in a whole text, in order.
+
+        Of a bounded rule a span may overlap the one before it, and then ends behind it: a second
+        address that begins inside of the first is found too. A rule of unbounded length goes on
+        behind its match, or a search would not stay linear.
+        """
         if self.needs and self.needs not in text:
             return
-        position, size = 0, len(text)
+        position, size, last = 0, len(text), 0
         while position < size:
             if self.gate is None:
                 match = self.pattern.search(text, position, timeout=self.timeout_s)
@@ -90,8 +97,10 @@ class Rule:
             if span is None:
                 position = (position if match is None else match.start()) + 1
             else:
-                yield span
-                position = span.end
+                if span.end > last:
+                    last = span.end
+                    yield span
+                position = span.start + 1 if self.bounded else span.end
 
 
 def find(rules: Iterable[Rule], text: str) -> tuple[Span, ...]:

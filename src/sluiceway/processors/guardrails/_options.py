@@ -7,7 +7,15 @@ from typing import Any, cast
 
 from sluiceway.errors import ConfigurationError
 
-__all__ = ["SURFACES", "checked_flags", "checked_names", "checked_one_of", "checked_ratio", "checked_size"]
+__all__ = [
+    "SURFACES",
+    "checked_flags",
+    "checked_names",
+    "checked_one_of",
+    "checked_ratio",
+    "checked_size",
+    "checked_texts",
+]
 
 SURFACES: tuple[str, ...] = ("text", "reasoning", "tool-args", "tool-results", "object")
 """What of a message or a chunk a guardrail can look at."""
@@ -40,6 +48,21 @@ def checked_names(owner: str, option: str, value: Any, allowed: Collection[str])
     for name in given:
         if name not in allowed:
             raise ConfigurationError(f"{owner}: {option} does not know {name!r}; give {names}")
+    return given
+
+
+def checked_texts(owner: str, option: str, value: Any) -> tuple[str, ...]:
+    """Return a list of texts as a tuple.
+
+    Raises:
+        ConfigurationError: It is no list, is empty, or holds something else.
+    """
+    if isinstance(value, str) or not isinstance(value, Sequence | set | frozenset) or not value:
+        raise _refuse(owner, option, value, "a list of texts")
+    given = tuple(cast("Collection[Any]", value))
+    for text in given:
+        if not isinstance(text, str) or not text.strip():
+            raise ConfigurationError(f"{owner}: {option} has {text!r}; give texts that are not empty")
     return given
 
 

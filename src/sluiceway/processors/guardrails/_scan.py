@@ -3,15 +3,18 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Callable, Collection, Sequence
+from bisect import bisect_left
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
+from dataclasses import dataclass
 from typing import Any, TypeAlias
 
 from sluiceway._types import MISSING
 from sluiceway.messages import Message, ReasoningPart, TextPart, ToolPart
-from sluiceway.processors.detectors import Finding
+from sluiceway.processors._texts import edit_texts, text_parts
+from sluiceway.processors.detectors import Finding, Span, unite
 from sluiceway.processors.guardrails._values import rewrite_value
 
-__all__ = ["Look", "Replace", "Scan", "digest", "entries_of"]
+__all__ = ["Look", "Replace", "Scan", "Shown", "digest", "entries_of"]
 
 Look: TypeAlias = Callable[[str], Sequence[Finding]]
 """What is in a text."""
@@ -25,20 +28,50 @@ def digest(text: str) -> bytes:
     return hashlib.blake2b(text.encode("utf-8", "surrogatepass"), digest_size=16).digest()
 
 
-def entries_of(findings: Sequence[Finding], offset: int = 0, path: str = "") -> list[dict[str, Any]]:
+@dataclass(frozen=True, slots=True)
+class Shown:
+    """What an entry says beyond rule, offset and length.
+
+    Args:
+        scores: Whether it says how sure the detector was.
+        values: Whether it says what was found.
+    """
+
+    scores: bool = False
+    values: bool = False
+
+
+_PLAIN = Shown()
+
+
+def entries_of(
+    findings: Sequence[Finding], text: str = "", *, offset: int = 0, path: str = "", shown: Shown = _PLAIN
+) -> list[dict[str, Any]]:
     """Return an entry per finding, of several rules one each: where it was, never what.
 
     Args:
         findings: What was found in one text.
+        text: The text; for `shown.values`.
         offset: What to add to offsets.
         path: Where in a tool's arguments or result the text stands, as a JSON pointer.
+        shown: What else they say.
     """
-    where = {"path": path} if path else {}
-    return [
-        {"rule": span.rule or span.type, "offset": offset + span.start, "length": span.end - span.start, **where}
-        for finding in findings
-        for span in sorted(finding.spans, key=lambda s: (s.start, s.end))
-    ]
+    entries: list[dict[str, Any]] = []
+    for finding in findings:
+        for span in sorted(finding.spans, key=lambda s: (s.start, s.end)):
+            entry: dict[str, Any] = {
+                "rule": span.rule or span.type,
+                "offset": offset + span.start,
+                "length": span.end - span.start,
+            }
+            if path:
+                entry["path"] = path
+            if shown.scores:
+                entry["score"] = span.score
+            if shown.values:
+                entry["value"] = text[span.start : span.end]
+            entries.append(entry)
+    return entries
 
 
 class Scan:
@@ -47,12 +80,19 @@ class Scan:
     Args:
         look: What is in a text.
         replace: What stands in the place of a finding.
+        shown: What its entries say.
+        look_at_keys: What is in a key of a dict; None: `look`.
     """
 
-    __slots__ = ("_edits", "_look", "_replace", "entries", "types")
+    __slots__ = ("_clean_keys", "_edits", "_look", "_look_at_keys", "_replace", "_shown", "entries", "types")
 
-    def __init__(self, look: Look, replace: Replace) -> None:
+    def __init__(
+        self, look: Look, replace: Replace, shown: Shown = _PLAIN, *, look_at_keys: Look | None = None
+    ) -> None:
         self._look = look
+        self._look_at_keys = look_at_keys or look
+        self._clean_keys: set[str] = set()
+        self._shown = shown
         self._replace = replace
         self._edits: list[Callable[[], None]] = []
         self.entries: list[dict[str, Any]] = []
@@ -61,40 +101,56 @@ class Scan:
         """The types of what was found, in order."""
 
     def message(self, message: Message, surfaces: Collection[str]) -> Scan:
-        """Look at the parts of a message."""
-        for part in message.parts:
+        """Look at the parts of a message and its attachments.
+
+        The texts of a user are looked at one by one, and joined, since a model reads them so:
+        what is in one by itself is found whatever its neighbours hold, and does not swallow them.
+        """
+        if "text" in surfaces:
+            texts = text_parts(message)
+            for run in [texts] if message.role == "user" else [[part] for part in texts]:
+                self._texts(run)
+        for part in (*message.parts, *message.attachments):
             if isinstance(part, ReasoningPart):
                 if "reasoning" in surfaces:
-                    self._text(part)
-            elif isinstance(part, TextPart):
-                if "text" in surfaces:
-                    self._text(part)
+                    self._texts([part])
             elif isinstance(part, ToolPart):
                 self._tool(part, surfaces)
         return self
 
     def value(self, value: Any) -> Any:
         """Look at a value as of a tool; return it with what was found taken out."""
-        return rewrite_value(value, self._rewrite)
+        return rewrite_value(value, self._rewrite, keys=self.key)
 
     def text(self, text: str, path: str = "") -> str:
         """Look at a text; return it with what was found taken out."""
         return self._rewrite(text, path)
+
+    def key(self, text: str, path: str = "") -> str:
+        """Look at a key of a dict; return it with what was found taken out."""
+        if text in self._clean_keys:  # the rows of a table have the same
+            return text
+        findings = self._look_at_keys(text)
+        if not findings:
+            self._clean_keys.add(text)
+        return self._edited(text, findings, path)
 
     def apply(self) -> None:
         """Make the edits."""
         for edit in self._edits:
             edit()
 
-    def _note(self, findings: Sequence[Finding], path: str = "") -> None:
-        self.entries += entries_of(findings, path=path)
+    def _note(self, findings: Sequence[Finding], text: str, path: str = "") -> None:
+        self.entries += entries_of(findings, text, path=path, shown=self._shown)
         self.types.update((span.type, None) for finding in findings for span in finding.spans)
 
     def _rewrite(self, text: str, path: str) -> str:
-        findings = self._look(text)
+        return self._edited(text, self._look(text), path)
+
+    def _edited(self, text: str, findings: Sequence[Finding], path: str) -> str:
         if not findings:
             return text
-        self._note(findings, path)
+        self._note(findings, text, path)
         out: list[str] = []
         position = 0
         for start, end, new in self._replacements(text, findings):
@@ -105,12 +161,25 @@ class Scan:
     def _replacements(self, text: str, findings: Sequence[Finding]) -> list[tuple[int, int, str]]:
         return [(f.start, f.end, self._replace(f, text[f.start : f.end])) for f in findings]
 
-    def _text(self, part: TextPart) -> None:
-        findings = self._look(part.text)
+    def _texts(self, parts: Sequence[TextPart]) -> None:
+        texts = [part.text for part in parts if part.text]
+        if not texts:
+            return
+        text = "".join(texts)
+        findings = self._look(text)
+        if len(texts) > 1:
+            single = list(self._spans_of_each(texts))
+            findings = unite([*single, *_apart(_spans_of(findings), single)])
         if findings:
-            self._note(findings)
-            edits = self._replacements(part.text, findings)
-            self._edits.append(lambda: part.edit_all(edits, redact=True))
+            self._note(findings, text)
+            edits = self._replacements(text, findings)
+            self._edits.append(lambda: edit_texts(parts, edits))
+
+    def _spans_of_each(self, texts: Sequence[str]) -> Iterator[Span]:
+        offset = 0
+        for text in texts:
+            yield from _spans_of(finding.moved(offset) for finding in self._look(text))
+            offset += len(text)
 
     def _tool(self, part: ToolPart, surfaces: Collection[str]) -> None:
         if "tool-args" in surfaces:
@@ -129,6 +198,24 @@ class Scan:
             new = old if old is MISSING else self.value(old)
             if new is not old or (name == "model_output" and shown is not MISSING and self._edits):
                 self._edits.append(_setter(part, name, new))
+
+
+def _spans_of(findings: Iterable[Finding]) -> Iterator[Span]:
+    return (span for finding in findings for span in finding.spans)
+
+
+def _apart(spans: Iterable[Span], from_these: Iterable[Span]) -> Iterator[Span]:
+    """Return the spans that share no character with one of the same type among the others. Linear but for sorting."""
+    starts: dict[str, list[int]] = {}
+    ends: dict[str, list[int]] = {}  # the furthest so far
+    for span in sorted(from_these, key=lambda s: s.start):
+        starts.setdefault(span.type, []).append(span.start)
+        furthest = ends.setdefault(span.type, [])
+        furthest.append(max(span.end, furthest[-1]) if furthest else span.end)
+    for span in spans:
+        before = bisect_left(starts.get(span.type, ()), span.end)
+        if not before or ends[span.type][before - 1] <= span.start:
+            yield span
 
 
 def _setter(part: ToolPart, name: str, value: Any) -> Callable[[], None]:

@@ -9,19 +9,26 @@ from typing import Any, TypeAlias
 
 from sluiceway.messages import Chunk
 from sluiceway.processors._contexts import HookContext
+from sluiceway.processors._held import block_key
 from sluiceway.processors._stream_context import StreamContext
-from sluiceway.processors.detectors import Finding, HoldBack, HoldExceeded, Release, Rule
+from sluiceway.processors.detectors import HoldBack, HoldExceeded, Release, Rule
 from sluiceway.processors.guardrails._scan import Replace
 
-__all__ = ["StreamText", "passed_texts"]
+__all__ = ["StreamText", "passed_texts", "passed_values"]
 
-Report: TypeAlias = Callable[[HookContext, Sequence[Finding], int], None]
-"""`report(ctx, findings, offset)`: aborts, or warns; offsets count from `offset` in the block."""
+Report: TypeAlias = Callable[[HookContext, Release], None]
+"""Aborts, or warns, for the findings of a stretch that is about to go out."""
 
 
 def passed_texts(ctx: HookContext) -> set[bytes]:
-    """Return the digests of the texts of this run that were looked at and need no second look."""
+    """Return the digests of the blocks of this run that were looked at and need no second look."""
     passed: set[bytes] = ctx.state.setdefault("passed", set())
+    return passed
+
+
+def passed_values(ctx: HookContext) -> set[bytes]:
+    """The same for texts in what tools were called with and returned, and in messages."""
+    passed: set[bytes] = ctx.state.setdefault("values", set())
     return passed
 
 
@@ -74,7 +81,7 @@ class StreamText:
         text = part.text
         if not text:
             return part
-        windows, block = _windows(ctx), str(part.get("id", ""))
+        windows, block = _windows(ctx), block_key(part)
         window = windows.get(block)
         if window is None:
             window = windows[block] = _Window(self.rules, self.max_hold_chars)
@@ -97,7 +104,7 @@ class StreamText:
         return ctx.release(release.length, edits)
 
     def end(self, ctx: StreamContext, block: str) -> list[Chunk]:
-        """End the window of a block; return what is left of it."""
+        """End the window of a block (see `block_key`); return what is left of it."""
         window = _windows(ctx).pop(block, None)
         if window is None or window.broken:
             return []
@@ -127,7 +134,7 @@ class StreamText:
     def _decide(self, ctx: StreamContext, window: _Window, release: Release) -> list[tuple[int, int, str]]:
         """Report what was found in a stretch; return the edits that take it out."""
         if release.findings:
-            self.report(ctx, release.findings, release.offset)
+            self.report(ctx, release)
         if not self.holds:
             window.passed(release.text)
             return []

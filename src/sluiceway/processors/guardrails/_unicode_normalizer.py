@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from sluiceway.messages import ReasoningPart, TextPart
 from sluiceway.processors._base import OnError, OnViolation, Processor
 from sluiceway.processors._contexts import InputContext
 from sluiceway.processors._effects import Effects
+from sluiceway.processors._texts import text_parts
 from sluiceway.processors.detectors import COMPATIBILITY, Compatibility, normalize_text
 from sluiceway.processors.guardrails._options import checked_flags, checked_one_of
 
@@ -70,15 +70,14 @@ class UnicodeNormalizer(Processor):
         self.effects = Effects(reads=("messages",), writes=("messages",), aborts=False)
 
     def process_input(self, ctx: InputContext) -> None:
-        """Normalise the text parts of the user's messages."""
+        """Normalise the texts of the user's messages, attachments included."""
         for message in ctx.messages:
             if message.role != "user":
                 continue
-            for part in message.parts:
-                if isinstance(part, TextPart) and not isinstance(part, ReasoningPart):
-                    new = self.normalize(part.text)
-                    if new != part.text:
-                        part.text = new
+            for part in text_parts(message):
+                new = self.normalize(part.text)
+                if new != part.text:
+                    part.text = new
 
     def normalize(self, text: str) -> str:
         """Return a text as this processor would leave it."""

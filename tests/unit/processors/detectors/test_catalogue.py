@@ -94,6 +94,35 @@ def test_phone_numbers_in_a_row_are_all_found(joint: str) -> None:
     assert found(contact.phone_rules(), joint.join(numbers)) == numbers
 
 
+@pytest.mark.parametrize("joint", [*"\u2010\u2011\u2013\u2212\u00a0\u2009\u202f\u3000.", "\n", "\r\n "], ids=ascii)
+def test_phone_numbers_may_be_parted_as_a_model_parts_them(joint: str) -> None:
+    for number in (f"+49 30{joint}901820", f"(415) 555{joint}0100", f"+1 415{joint}555 0100"):
+        assert found(contact.phone_rules(), f"call {number}, please") == [number]
+
+
+@pytest.mark.parametrize(
+    "number", ["＋４９　３０　９０１８２０", "（４１５）５５５－０１００", "٠٢٠ ٧٩٤٦ ٠٩٥٨", "０２０ ７９４６ ０９５８"]
+)
+def test_phone_numbers_may_have_the_digits_of_any_script(number: str) -> None:
+    assert found(contact.phone_rules(), f"call {number}, please") == [number]
+
+
+@pytest.mark.parametrize("before", ["**", "* ", "- **", "* **"])
+def test_markup_hides_no_phone_number(before: str) -> None:
+    for number in ("+49 30 901820", "(415) 555-0100", "020 7946 0958"):
+        assert found(contact.phone_rules(), f"{before}{number}**") == [number]
+
+
+@pytest.mark.parametrize("text", ["+49 30 901820\n12 items", "call 020 7946 0958\n12 items"])
+def test_a_number_that_ends_with_its_line_does_not_take_the_next(text: str) -> None:
+    assert found(contact.phone_rules(), text) == [text.removeprefix("call ").partition("\n")[0]]
+
+
+@pytest.mark.parametrize("text", ["415\n555\n0100", "020\n7946\n0958", "1 " * 12, "0 " * 12], ids=ascii)
+def test_columns_and_lone_digits_are_no_phone_numbers(text: str) -> None:
+    assert found(contact.phone_rules(), text) == []
+
+
 def test_a_second_number_in_brackets_is_not_half_taken_by_the_first() -> None:
     assert found(contact.phone_rules(), "+49 30 901820 (415) 555-0100") == ["+49 30 901820", "(415) 555-0100"]
 

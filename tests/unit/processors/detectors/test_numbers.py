@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 
+from sluiceway.processors.detectors import _numbers as numbers
 from sluiceway.processors.detectors._checksums import base58check, bech32, iban_valid, luhn
 from sluiceway.processors.detectors._numbers import card_rules, iban_rules, ssn_rules
 from sluiceway.processors.detectors._rule import find
@@ -74,6 +75,98 @@ def test_a_number_beside_a_card_does_not_hide_it() -> None:
 
 def test_without_checksums_the_usual_lengths_are_enough() -> None:
     assert found(card_rules(checksums=False), "2468-1357-2468-1358") == ["2468-1357-2468-1358"]
+
+
+JOINTS = [
+    *"-\u2010\u2011\u2012\u2013\u2014\u2015\u2212\uff0d",
+    *" \u00a0\u2007\u2009\u202f\u3000",
+    ".",
+    "\n",
+    " \n",
+    "-\n",
+    "\r\n  ",
+]
+DIGITS = {
+    "wide": str.maketrans("0123456789", "０１２３４５６７８９"),
+    "arabic": str.maketrans("0123456789", "٠١٢٣٤٥٦٧٨٩"),
+    "bold": str.maketrans("0123456789", "𝟎𝟏𝟐𝟑𝟒𝟓𝟔𝟕𝟖𝟗"),
+}
+
+
+@pytest.mark.parametrize("joint", JOINTS, ids=ascii)
+def test_groups_may_be_parted_as_a_model_parts_them(joint: str) -> None:
+    card = joint.join(["4111", "1111", "1111", "1111"])
+    assert found(CARDS, f"card {card}, thanks") == [card]
+    ssn = joint.join(["123", "45", "6780"])
+    assert found(ssn_rules(), f"ssn {ssn}, thanks") == [ssn]
+    iban = joint.join(["DE89", "3704", "0044", "0532", "0130", "00"])
+    assert found(iban_rules(checksums=True), f"to {iban}, thanks") == [iban]
+
+
+@pytest.mark.parametrize("written", DIGITS.values(), ids=DIGITS)
+def test_digits_may_be_those_of_any_script(written: dict[int, int]) -> None:
+    for number in ("4111111111111111", "4111 1111 1111 1111", "3782\u2011822463\u201110005"):
+        assert found(CARDS, f"({number.translate(written)})") == [number.translate(written)]
+    assert found(CARDS, "4111 1111 1111 1112".translate(written)) == []
+    assert found(ssn_rules(), "123-45-6780".translate(written)) == ["123-45-6780".translate(written)]
+    assert found(ssn_rules(), "000-45-6780".translate(written)) == []
+    iban = "DE89 3704 0044 0532 0130 00".translate(written)
+    assert found(iban_rules(checksums=True), iban) == [iban]
+
+
+def test_one_line_break_and_a_shorter_last_group_are_fine() -> None:
+    for card in ("4111 1111\n1111 1111", "3782 822463\n10005", "6304 0000 0000\n0000 000"):
+        assert found(CARDS, f"card\n{card}\nthanks") == [card]
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "4\n1\n1\n1\n1\n1\n1\n1\n1\n1\n1\n1\n1\n1\n1\n1",
+        "7\n4111\n1111\n1111\n1111",
+        "4111\n1111\n1111\n1111\n7",
+        "411.1111111111111",
+        "41111111.1111 1111",
+        "4111.1111 1111.1111",
+        "4111\t1111\t1111\t1111",
+        "2019\n2020\n2021\n2026",
+    ],
+    ids=ascii,
+)
+def test_columns_and_decimal_numbers_are_no_cards(text: str) -> None:
+    assert found(CARDS, text) == []
+
+
+@pytest.mark.parametrize("text", ["7\n123\n45\n6780", "123\n45\n6780\n7", "123.45 6780"], ids=ascii)
+def test_columns_and_mixed_joints_are_no_social_security_numbers(text: str) -> None:
+    assert found(ssn_rules(), text) == []
+
+
+@pytest.mark.parametrize("before", ["**", "*", "***", "* ", "\n * ", "- **", "* **"], ids=ascii)
+def test_markup_hides_nothing(before: str) -> None:
+    assert found(CARDS, f"{before}4111 1111 1111 1111**") == ["4111 1111 1111 1111"]
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "************1111 1111 1111 1117",
+        "****\u2011****\u2011****\u20111111 22 3333 4444 0000",
+        "to ** **1111 22 3333 4444 0000",
+    ],
+    ids=ascii,
+)
+def test_what_is_left_of_a_masked_number_begins_none(text: str) -> None:
+    assert found(CARDS, text) == []
+
+
+def test_a_run_of_lone_digits_costs_no_checksum(monkeypatch: pytest.MonkeyPatch) -> None:
+    asked: list[str] = []
+    monkeypatch.setattr(numbers, "luhn_lengths", lambda digits, lengths: asked.append(digits) or iter(()))
+    assert found(card_rules(checksums=True), "1 " * 1000) == []
+    assert asked == []
+    assert found(card_rules(checksums=True), "4111 1111 1111 1111") == []
+    assert asked == ["4111111111111111"]
 
 
 @pytest.mark.parametrize("text", ["123-45-6780", "123 45 6780", "(123-45-6780)"])

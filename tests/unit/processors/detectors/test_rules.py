@@ -179,3 +179,14 @@ def test_the_letters_that_a_pattern_begins_with_are_its_gate(pattern: str, hits:
     if gate is not None and hits is not None:
         found = {text: gate.search(text) for text in hits}
         assert {text: match and match.start() for text, match in found.items()} == hits
+
+
+@pytest.mark.parametrize("text", ["ann@x.org_bob@x.org", "a@x.co-b@y.org", "ann@example.organn@example.org"])
+def test_matches_of_one_rule_that_share_characters_become_one_finding(text: str) -> None:
+    """Of two addresses run together no part is left, in a whole text and letter by letter."""
+    rules = PIIRules(["email"]).rules
+    window = HoldBack(rules)
+    releases = [*map(window.feed, text), window.flush()]
+
+    assert [(f.start, f.end) for f in unite(find(rules, text))] == [(0, len(text))]
+    assert [(r.offset + f.start, r.offset + f.end) for r in releases for f in r.findings] == [(0, len(text))]

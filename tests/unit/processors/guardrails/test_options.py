@@ -70,9 +70,9 @@ def test_every_built_in_takes_an_id() -> None:
 
 
 def test_types_that_rules_cannot_find_are_noted_once(caplog: pytest.LogCaptureFixture) -> None:
-    from sluiceway.processors.guardrails import _pii_detector
+    from sluiceway.processors.guardrails import _pii_types
 
-    _pii_detector._note_missing.cache_clear()
+    _pii_types._note_missing.cache_clear()
     with caplog.at_level(logging.INFO):
         PIIDetector()
         PIIDetector()

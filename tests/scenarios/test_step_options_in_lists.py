@@ -1,0 +1,78 @@
+"""`step(processor, ...)` in an agent's list."""
+
+from __future__ import annotations
+
+import threading
+from typing import Any
+
+import anyio
+import pytest
+
+from sluiceway import Agent, Processor, Workflow, step
+from sluiceway.errors import ConfigurationError, StepTimeoutError
+from tests.support.runs import Entry, by, each_entry, make_agent
+
+pytestmark = pytest.mark.anyio
+
+
+@each_entry
+async def test_thread_moves_a_plain_hook_to_a_worker(entry: Entry) -> None:
+    seen: list[bool] = []
+    here = threading.get_ident()
+
+    def note(ctx: Any) -> Any:
+        seen.append(threading.get_ident() != here)
+        return ctx.part if hasattr(ctx, "part") else None
+
+    slow = Processor.of("slow", process_input=note, process_output_stream=note)
+    agent, _ = make_agent(
+        "x", input_processors=[step(slow, thread=True)], output_processors=[step(slow, thread=True, id="slow-out")]
+    )
+
+    ran = await by(entry, agent, "hi")
+
+    assert ran.result.text == "x"
+    assert len(seen) > 3
+    assert all(seen)
+
+
+@each_entry
+@pytest.mark.parametrize("hook", ["process_input", "process_output_stream"])
+async def test_a_timeout_ends_the_run(entry: Entry, hook: str) -> None:
+    async def hang(ctx: Any) -> None:
+        await anyio.sleep_forever()
+
+    hanging = step(Processor.of("hang", **{hook: hang}), timeout=0.01)
+    side = "input_processors" if hook == "process_input" else "output_processors"
+    agent, _ = make_agent("x", **{side: [hanging]})
+
+    ran = await by(entry, agent, "hi")
+
+    assert isinstance(ran.error, StepTimeoutError) or isinstance(ran.error.__cause__, StepTimeoutError)
+
+
+@each_entry
+async def test_on_error_of_the_step_wins_over_that_of_the_processor(entry: Entry) -> None:
+    def fails(ctx: Any) -> None:
+        ctx.messages[0].parts[0].text = "half done"
+        raise ValueError("kaput")
+
+    broken = Processor.of("broken", process_input=fails, on_error="raise")
+    agent, model = make_agent("x", input_processors=[step(broken, on_error="continue")])
+
+    ran = await by(entry, agent, "hi")
+
+    assert ran.result.text == "x"
+    assert model.prompts[0].messages[-1].text == "hi"
+
+
+@pytest.mark.parametrize(
+    ("item", "says"),
+    [
+        (step(lambda data: data, id="f"), "put a function, agent or tool into a workflow"),
+        (step(Workflow("w").then(Processor.of("p", process_input=print)), retries=2), "steps inside the workflow"),
+    ],
+)
+def test_what_is_no_processor_is_refused(item: Any, says: str) -> None:
+    with pytest.raises(ConfigurationError, match=says):
+        Agent(id="a", model="echo/echo", input_processors=[item])

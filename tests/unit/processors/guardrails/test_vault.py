@@ -1,0 +1,158 @@
+"""Reversible redaction: placeholders for the model, values for whom they are meant for."""
+
+from __future__ import annotations
+
+import logging
+from typing import Any
+
+import pytest
+
+from sluiceway import RequestContext
+from sluiceway.errors import ConfigurationError
+from sluiceway.models import Reply
+from sluiceway.processors import PIIDetector, PIIVault, PlaceholderRestorer
+from tests.support.judges import Judge
+from tests.support.runs import calls_tool, collect, lines, make_agent, reply_parts
+from tests.support.storing import THREAD, new_memory, stored
+
+pytestmark = pytest.mark.anyio
+
+
+def detector(**options: Any) -> PIIDetector:
+    return PIIDetector(reversible=True, detection_types=["email", "phone"], **options)
+
+
+async def test_the_model_has_placeholders_and_the_client_the_values() -> None:
+    guard = detector()
+    agent, model = make_agent(
+        ["Dear [EMA", "IL_1], not [EMAIL_2] nor [EMAIL_9]"],
+        input_processors=[guard],
+        output_processors=[guard.restorer()],
+    )
+    ran = await collect(agent, "I am ann@x.org, he is bob@x.org, and ann@x.org again: +49 30 901820")
+    assert lines(model.prompts[0])[-1] == "user: I am [EMAIL_1], he is [EMAIL_2], and [EMAIL_1] again: [PHONE_1]"
+    assert ran.emitted == ran.result.text == "Dear ann@x.org, not bob@x.org nor [EMAIL_9]"
+    assert ran.result.edited_after_stream is False
+    assert [entry for entry in ran.result.audit if "restorer" in entry.processor_id] == []
+
+
+async def test_a_tool_that_was_named_gets_the_values_and_nobody_else() -> None:
+    got: list[Any] = []
+
+    def send(to: str, cc: list[str]) -> str:
+        """Send a mail."""
+        got.append(("send", to, cc))
+        return f"sent to {to}"
+
+    def log(text: str) -> str:
+        """Note a text."""
+        got.append(("log", text))
+        return "noted"
+
+    calls = [
+        calls_tool("send", {"to": "[EMAIL_1]", "cc": ["[EMAIL_1]", "x"]}),
+        calls_tool("log", {"text": "for [EMAIL_1]"}, "c2"),
+    ]
+    guard = detector(restore_tools=["send"])
+    memory = new_memory()
+    agent, model = make_agent(
+        Reply(tool_calls=calls),
+        "done",
+        tools=[send, log],
+        memory=memory,
+        input_processors=[guard],
+        output_processors=[guard],
+    )
+    ran = await collect(agent, "write to ann@x.org", memory=THREAD)
+    assert sorted(got) == [("log", "for [EMAIL_1]"), ("send", "ann@x.org", ["ann@x.org", "x"])]
+    assert ran.of("tool-call")[0].get("args") == {"to": "[EMAIL_1]", "cc": ["[EMAIL_1]", "x"]}
+    assert reply_parts(ran.result)[0].result == "sent to [EMAIL_1]"
+    assert "ann@x.org" not in "".join([*lines(model.prompts[1]), *(await stored(memory))])
+
+
+async def test_a_later_prompt_has_placeholders_for_what_was_restored() -> None:
+    def noop() -> str:
+        """Do nothing."""
+        return "ok"
+
+    guard = detector()
+    agent, model = make_agent(
+        Reply(text="[EMAIL_1], wait", tool_calls=[calls_tool("noop")]),
+        "done",
+        tools=[noop],
+        input_processors=[guard],
+        output_processors=[guard.restorer()],
+    )
+    ran = await collect(agent, "I am ann@x.org")
+    assert ran.result.text == "ann@x.org, waitdone"
+    assert lines(model.prompts[1])[2] == "assistant: [EMAIL_1], wait + noop({})#c1"
+
+
+async def test_runs_do_not_share_and_threads_do() -> None:
+    for scope, second in (("run", "user: and [EMAIL_1]?"), ("thread", "user: and [EMAIL_2]?")):
+        guard = detector(vault=PIIVault(scope))  # pyright: ignore[reportArgumentType]
+        agent, model = make_agent("[EMAIL_1]", input_processors=[guard], output_processors=[guard.restorer()])
+        one = RequestContext({}, resource_id="r", thread_id="t")
+        assert (await agent.generate("I am ann@x.org", request_context=one)).text == "ann@x.org"
+        await agent.generate("and bob@x.org?", request_context=one)
+        assert lines(model.prompts[1])[-1] == second
+        other = RequestContext({}, resource_id="r2", thread_id="t")
+        assert (await agent.generate("hi", request_context=other)).text == "[EMAIL_1]"
+
+
+async def test_what_looks_like_a_placeholder_already_is_not_given_out() -> None:
+    """Or a text from outside could have a value put into it."""
+    guard = detector()
+    agent, model = make_agent("[EMAIL_1] [EMAIL_2]", input_processors=[guard], output_processors=[guard.restorer()])
+    result = await agent.generate("[EMAIL_1] is mine, ann@x.org")
+    assert lines(model.prompts[0])[-1] == "user: [EMAIL_1] is mine, [EMAIL_2]"
+    assert result.text == "[EMAIL_1] ann@x.org"
+
+
+async def test_values_are_in_no_log_and_no_repr(caplog: pytest.LogCaptureFixture) -> None:
+    vault = PIIVault("thread", max_threads=1)
+    guard = detector(vault=vault)
+    agent, _ = make_agent("[EMAIL_1]", input_processors=[guard], output_processors=[guard.restorer()])
+    with caplog.at_level(logging.DEBUG):
+        for thread in ("a", "b"):
+            await agent.generate("I am ann@x.org", request_context=RequestContext({}, thread_id=thread))
+    assert "ann@x.org" not in caplog.text
+    assert [repr(vault), repr(next(iter(vault._threads.values())))] == ["PIIVault('thread')", "<VaultBook of 1 values>"]
+    assert list(vault._threads) == [(None, "b")]
+    vault.forget("b")
+    assert len(vault._threads) == 0
+
+
+async def test_names_that_a_model_found_come_back_too() -> None:
+    judge = Judge(
+        lambda text: {"spans": [{"text": "Ann Lee", "type": "name"}]} if "Ann Lee" in text else {"scores": {}}
+    )
+    guard = PIIDetector(detection_types=["name"], model=judge, reversible=True)
+    agent, model = make_agent("Hi [NAME_1]", input_processors=[guard], output_processors=[guard.restorer()])
+    assert (await agent.generate("I am Ann Lee")).text == "Hi Ann Lee"
+    assert lines(model.prompts[0])[-1] == "user: I am [NAME_1]"
+
+
+@pytest.mark.parametrize(
+    ("options", "said"),
+    [
+        ({"reversible": True, "strategy": "block"}, "goes with strategy='redact'"),
+        ({"reversible": True, "redaction_method": "hash"}, "redaction_method='placeholder'"),
+        ({"vault": PIIVault()}, "a vault is for reversible=True"),
+        ({"vault": {}, "reversible": True}, "give a PIIVault"),
+        ({"restore_tools": ["x"]}, "needs reversible=True"),
+        ({"restore_tools": "x", "reversible": True}, "restore_tools="),
+    ],
+)
+def test_options_are_checked(options: dict[str, Any], said: str) -> None:
+    with pytest.raises(ConfigurationError, match=said):
+        PIIDetector(**options)
+
+
+def test_without_a_vault_there_is_nothing_to_restore() -> None:
+    with pytest.raises(ConfigurationError, match="nothing to restore"):
+        PIIDetector().restorer()
+    with pytest.raises(ConfigurationError, match="give the vault of a PIIDetector"):
+        PlaceholderRestorer(None)  # pyright: ignore[reportArgumentType]
+    with pytest.raises(ConfigurationError, match="scope='user'"):
+        PIIVault("user")  # pyright: ignore[reportArgumentType]

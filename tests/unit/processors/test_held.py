@@ -1,0 +1,97 @@
+"""Blocks that a processor holds text of: what names them, and how they are let go of."""
+
+from __future__ import annotations
+
+import time
+from typing import Any
+
+import pytest
+
+from sluiceway import Agent, Processor, Workflow
+from sluiceway.errors import ProcessorError
+from sluiceway.messages import Chunk
+from sluiceway.processors._held import block_key
+from tests.support.models import ChunkModel, deltas
+from tests.support.runs import collect
+
+pytestmark = pytest.mark.anyio
+
+
+def test_no_two_blocks_share_a_key() -> None:
+    names = ["", "0", "reasoning:0", "text:0", "text:reasoning:0", "reasoning:reasoning:0", "text:text:0"]
+    keys = [block_key(Chunk(f"{kind}-delta", {"id": name})) for kind in ("text", "reasoning") for name in names]
+    assert len(set(keys)) == len(keys)
+    assert [
+        block_key(Chunk(f"{kind}-{what}", {"id": "7"})) for kind in ("text", "reasoning") for what in ("start", "end")
+    ] == [
+        "7",
+        "7",
+        "reasoning:7",
+        "reasoning:7",
+    ]
+
+
+def holder(let_go: Any) -> Processor:
+    """Return a processor that holds all text and reasoning to the end."""
+
+    def hold(ctx: Any) -> Any:
+        if ctx.part.type in ("text-delta", "reasoning-delta"):
+            ctx.holding = True
+            return None
+        return ctx.part
+
+    return Processor.of("holder", process_output_stream=hold, finish_output_stream=let_go)
+
+
+@pytest.mark.parametrize(
+    ("kind", "name", "block"),
+    [
+        ("reasoning", "r", "r"),
+        ("reasoning", "r", "reasoning:r"),
+        ("text", "t", "t"),
+        ("text", "text:t", "text:t"),
+        ("text", "reasoning:t", "reasoning:t"),
+    ],
+)
+async def test_a_block_can_be_named_by_its_id(kind: str, name: str, block: str) -> None:
+    chunks = [
+        Chunk(f"{kind}-start", {"id": name}),
+        Chunk(f"{kind}-delta", {"id": name, "text": "abc"}),
+        Chunk("finish", {"reason": "stop"}),
+    ]
+    made = holder(lambda ctx: ctx.release(3, [(1, 2, "-")], block=block))
+    ran = await collect(Agent(id="a", model=ChunkModel(chunks), output_processors=[made]), "hi")
+    assert [c.text for c in ran.of(f"{kind}-delta")] == ["a-c"]
+
+
+async def test_a_name_that_means_nothing_is_an_error() -> None:
+    model = ChunkModel([*deltas("abc"), Chunk("finish", {"reason": "stop"})])
+    made = holder(lambda ctx: ctx.release(3, block="other"))
+    ran = await collect(Agent(id="a", model=model, output_processors=[made]), "hi")
+    assert isinstance(ran.error, ProcessorError)
+    assert "nothing of this block is kept" in str(ran.error.__cause__)
+
+
+async def seconds_to_let_go(characters: int, *, nested: bool) -> float:
+    """Return how long it takes to let go of a block one character at a time, at once."""
+
+    def let_go(ctx: Any) -> list[Chunk]:
+        return [chunk for _ in range(characters) for chunk in ctx.release(1, [(0, 1, "b")])]
+
+    entry: Any = holder(let_go)
+    if nested:
+        entry = Workflow("w").parallel([entry, Processor.of("w2", process_output_stream=lambda ctx: ctx.part)]).commit()
+    model = ChunkModel([*deltas(*"a" * characters), Chunk("finish", {"reason": "stop"})])
+    agent = Agent(id="a", model=model, output_processors=[entry])
+    started = time.perf_counter()
+    ran = await collect(agent, "hi")
+    assert ran.emitted == "b" * characters
+    return time.perf_counter() - started
+
+
+@pytest.mark.parametrize("nested", [False, True])
+async def test_letting_go_piece_by_piece_costs_what_there_is(nested: bool) -> None:
+    """Eight times the text takes some eight times as long, not sixty-four."""
+    short = min([await seconds_to_let_go(500, nested=nested) for _ in range(3)])
+    long = await seconds_to_let_go(4000, nested=nested)
+    assert long < 30 * short
