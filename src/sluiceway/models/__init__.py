@@ -6,8 +6,8 @@ from sluiceway.models._call import ModelCall
 from sluiceway.models._client import Connections, HttpClient, hold_connections
 from sluiceway.models._embeddings import OpenAIEmbeddings
 from sluiceway.models._exchange import Timeouts
-from sluiceway.models._moderations import OpenAIModerations
 from sluiceway.models._listing import list_models
+from sluiceway.models._moderations import OpenAIModerations
 from sluiceway.models._openai import OpenAIChat
 from sluiceway.models._port import Model, ModelRequest, StructuredOutput, ToolChoice
 from sluiceway.models._providers import ChatQuirks

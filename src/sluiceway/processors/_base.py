@@ -164,9 +164,7 @@ class Processor:
             concurrency: How many at once; no more are taken before the reader has taken them.
             request_context: Values for the processor; each call gets a copy.
         """
-        return run_on_many(
-            (self,), subjects, hook=hook, concurrency=concurrency, request_context=request_context
-        )
+        return run_on_many((self,), subjects, hook=hook, concurrency=concurrency, request_context=request_context)
 
     def __repr__(self) -> str:
         return f"<{type(self).__name__} {self.id!r}>"

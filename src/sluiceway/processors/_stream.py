@@ -236,9 +236,7 @@ class StreamRunner:
         for chunk in chunks:
             await self._push(lane.position + 1, chunk, out)
 
-    async def _send_written(
-        self, lane: Lane, step: ProcessorStep, current: Chunk | None, out: list[Chunk]
-    ) -> None:
+    async def _send_written(self, lane: Lane, step: ProcessorStep, current: Chunk | None, out: list[Chunk]) -> None:
         """Send on what this processor has written; what others have is theirs to send."""
         written = self._scope.written
         own = [chunk for chunk, emitter in written if emitter is step]

@@ -21,7 +21,7 @@ async def test_each_hook_is_a_span_with_an_event_per_verdict(monkeypatch: pytest
     exporter = export.InMemorySpanExporter()
     provider = sdk.TracerProvider()
     provider.add_span_processor(simple.SimpleSpanProcessor(exporter))
-    monkeypatch.setattr(trace, "get_tracer", lambda name: provider.get_tracer(name))
+    monkeypatch.setattr(trace, "get_tracer", provider.get_tracer)
 
     agent, _ = make_agent("ok", input_processors=[PIIDetector(surfaces=["text"])])
     result = await agent.generate("I am ann@x.org", observer=AuditTrail())

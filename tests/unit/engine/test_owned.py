@@ -142,12 +142,12 @@ async def test_put_waits_for_space_and_post_does_not() -> None:
             await box.put(number)
             put.append(number)
 
+    taken: list[int] = []
     async with anyio.create_task_group() as group:
         group.start_soon(fill)
         await anyio.wait_all_tasks_blocked()
         assert put == [0, 1]
         box.post(9)
-        taken = []
         while len(taken) < 6:
             await box.wait()
             taken.append(box.take())

@@ -16,7 +16,22 @@ from sluiceway.errors import ConfigurationError, GraphError
 from sluiceway.graphs import Finding, check, findings_to_json, findings_to_sarif, findings_to_text
 from sluiceway.graphs.rules import RULES
 from sluiceway.memory import InMemoryStore, MessageHistory
-from sluiceway.processors import Effects, PIIDetector, PromptInjectionDetector, Retry, UnicodeNormalizer, guard
+from sluiceway.models import ScriptedModel
+from sluiceway.processors import (
+    BatchPartsProcessor,
+    Effects,
+    ModerationProcessor,
+    PIIDetector,
+    PIIVault,
+    PlaceholderRestorer,
+    PromptInjectionDetector,
+    Retry,
+    SystemPromptScrubber,
+    TokenLimiter,
+    ToolCallFilter,
+    UnicodeNormalizer,
+    guard,
+)
 
 ROOT = Path(__file__).resolve().parents[3]
 
@@ -32,21 +47,6 @@ def on(identity: str, *hooks: str, effects: Effects | None = None, **options: An
     for hook in hooks or ("process_input",):
         setattr(made, hook, lambda ctx: None)
     return made
-
-
-class TokenLimiter(Processor):
-    effects = Effects(("prompt",), ("prompt",))
-
-    def process_llm_request(self, ctx: Any) -> None: ...
-
-
-class ToolCallFilter(Processor):
-    def process_llm_request(self, ctx: Any) -> None: ...
-
-
-class BatchPartsProcessor(Processor):
-    def process_output_stream(self, ctx: Any) -> Any:
-        return ctx.part
 
 
 class Windows(Processor):
@@ -95,14 +95,14 @@ PAIRS: dict[str, tuple[Callable[[], Any], Callable[[], Any], str]] = {
         "input › processor:pii-detector",
     ),
     "SW104": (
-        lambda: agent([TokenLimiter("limit"), ToolCallFilter("filter")]),
-        lambda: agent([ToolCallFilter("filter"), TokenLimiter("limit")]),
-        "input › processor:limit",
+        lambda: agent([TokenLimiter(1000), ToolCallFilter()]),
+        lambda: agent([ToolCallFilter(), TokenLimiter(1000)]),
+        "input › processor:token-limiter",
     ),
     "SW105": (
         lambda: agent((), [on("judge", "process_output_stream", effects=SENDS)]),
         lambda: agent(
-            (), [BatchPartsProcessor("batch"), on("judge", "process_output_stream", effects=SENDS), Windows("own")]
+            (), [BatchPartsProcessor(), on("judge", "process_output_stream", effects=SENDS), Windows("own")]
         ),
         "output › processor:judge",
     ),
@@ -202,6 +202,24 @@ def test_a_condition_that_is_asked_twice_leaves_the_second_arm_dead() -> None:
 
     found = check(Workflow("wf").branch([(is_long, on("one")), (is_long, on("two"))]))
     assert [(f.rule, f.path) for f in found] == [("SW108", "wf › branch[0] › processor:two")]
+
+
+def test_a_guardrail_that_asks_a_model_about_windows_is_not_heavy() -> None:
+    model = ScriptedModel(["{}"])
+    for guardrail in (ModerationProcessor(model=model), SystemPromptScrubber(model=model), PIIDetector(model=model)):
+        assert check(agent((), [guardrail])) == []
+
+
+def test_what_puts_values_back_is_no_redactor() -> None:
+    restorer = PlaceholderRestorer(PIIVault(), on_error="continue")
+    assert check(agent((), [ModerationProcessor(model=ScriptedModel(["{}"])), restorer])) == []
+
+
+def test_hooks_chosen_in_a_list_of_an_agent_are_the_ones_that_count() -> None:
+    late = step(PIIDetector(strategy="block"), hooks=["process_output_result"])
+    assert [finding.rule for finding in check(agent((), [late]))] == ["SW111"]
+    sends = step(on("moderation", "process_input", "process_llm_request", effects=SENDS), hooks=["process_llm_request"])
+    assert check(agent([sends, PIIDetector()])) == []
 
 
 def test_an_entry_can_ask_to_be_left_alone() -> None:

@@ -285,9 +285,7 @@ async def test_arguments_that_do_not_fit_fail_the_step_once() -> None:
 
 async def test_a_tool_of_several_arguments_says_that_it_needs_a_dict() -> None:
     both = Tool("both", "d", {"type": "object", "required": ["a", "b"]}, lambda a, b: a)
-    assert "takes the arguments a, b; map the data to a dict of them before it" in failure(
-        await run(both, "x")
-    )
+    assert "takes the arguments a, b; map the data to a dict of them before it" in failure(await run(both, "x"))
 
 
 # in an agent's list

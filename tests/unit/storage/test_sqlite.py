@@ -71,9 +71,7 @@ async def test_a_fault_of_the_database_is_a_storage_error(tmp_path: Path) -> Non
     assert isinstance(caught.value.__cause__, sqlite3.IntegrityError)
 
 
-async def test_a_database_that_is_locked_is_said_to_be(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+async def test_a_database_that_is_locked_is_said_to_be(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("sluiceway.storage._sqlite.BUSY_S", 0.05)
     db = database(tmp_path / "a.db")
     await db.read(values)

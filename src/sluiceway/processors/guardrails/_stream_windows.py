@@ -139,7 +139,12 @@ class StreamWindows:
         return edits
 
     def _give_up(self, ctx: StreamContext, block: _Block, name: str, error: Exception) -> list[Chunk]:
-        self.failed(ctx, "a pattern took too long" if isinstance(error, TimeoutError) else str(error))
+        if isinstance(error, TimeoutError):
+            self.failed(ctx, "a pattern took too long")
+        elif self.holds:
+            ctx.abort(f"a match outgrew what may be held of a stream: {error}")
+        else:
+            ctx.warn(f"a match outgrew what may be held of a stream: {error}", [])
         block.broken = True
         if not self.holds:
             return [ctx.part]

@@ -13,6 +13,8 @@ from sluiceway.processors.detectors import Finding, HoldBack, Release, Rule, Spa
 
 __all__ = ["Window", "WindowSize", "Windows"]
 
+_TRIM_CHARS = 1024
+
 
 @dataclass(frozen=True, slots=True)
 class WindowSize:
@@ -142,6 +144,8 @@ class Windows:
 
     def _trim(self) -> None:
         keep = min(self._released, max(0, self._checked - self._size.context_chars))
+        if keep - self._base < max(_TRIM_CHARS, len(self._text) // 2):
+            return  # copying the rest once per window would make a long delta quadratic
         self._text = self._text[keep - self._base :]
         self._base = keep
 

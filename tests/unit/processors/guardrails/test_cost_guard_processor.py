@@ -284,7 +284,7 @@ def test_a_model_without_a_price_is_refused_when_the_agent_is_built() -> None:
     with pytest.raises(ConfigurationError, match="the price of scripted/scripted is not known; give prices="):
         Agent(id="a", model=ScriptedModel(["x"]), input_processors=[CostGuardProcessor(max_cost=1)])
     for known in ("zero", Price(1, 1)):
-        made = CostGuardProcessor(max_cost=1, on_unknown_price=known)  # pyright: ignore[reportArgumentType]
+        made = CostGuardProcessor(max_cost=1, on_unknown_price=known)
         Agent(id="a", model=ScriptedModel(["x"]), input_processors=[made])
     Agent(id="a", model="openai/gpt-5-mini", input_processors=[CostGuardProcessor(max_cost=1)])
 

@@ -102,7 +102,9 @@ def test_what_is_no_json_is_looked_at_as_json_shows_it(value: Any, expected: Any
     assert rewrite_value(value, lambda text, _: text) is value
 
 
-@pytest.mark.parametrize("value", [Opaque(), b"\0a", float("nan"), float("inf"), 1e300, True], ids=lambda value: type(value).__name__)
+@pytest.mark.parametrize(
+    "value", [Opaque(), b"\0a", float("nan"), float("inf"), 1e300, True], ids=lambda value: type(value).__name__
+)
 def test_what_says_nothing_is_left_alone(value: Any) -> None:
     assert rewrite_value(value, lambda text, path: text.replace("a", "*")) is value
 
