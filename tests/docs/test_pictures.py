@@ -8,7 +8,7 @@ import pytest
 
 from sluiceway.cli._load import _module, load
 from sluiceway.graphs import Drawn, check, to_svg
-from sluiceway.memory import InMemoryStore, Memory
+from sluiceway.memory import HashEmbedder, InMemoryStore, InMemoryVectors, Memory
 
 ROOT = Path(__file__).resolve().parents[2]
 PICTURES = {"guarded-agent.svg": "examples/guarded_agent.py:agent"}
@@ -26,6 +26,9 @@ def test_nothing_is_found_in_the_examples(path: Path) -> None:
     """What stands in the module, and what its functions for agents make."""
     names = vars(_module(path))
     drawn = [value for value in names.values() if isinstance(value, Drawn)]
-    drawn += [make("echo/echo", Memory(InMemoryStore())) for name, make in names.items() if name == "chat_agent"]
+    memory = Memory(
+        InMemoryStore(), working_memory=True, semantic_recall=True, vector=InMemoryVectors(), embedder=HashEmbedder()
+    )
+    drawn += [make("echo/echo", memory) for name, make in names.items() if name == "chat_agent"]
     assert drawn
     assert [finding for thing in drawn for finding in check(thing)] == []

@@ -35,7 +35,7 @@ JSON = st.recursive(
 )
 
 
-@given(st.lists(st.tuples(st.text(min_size=1), st.dictionaries(st.sampled_from("abc"), PLAIN)), max_size=4))
+@given(st.lists(st.tuples(st.text(min_size=1), st.dictionaries(st.sampled_from("abc"), PLAIN)), min_size=1, max_size=4))
 def test_chunks_come_back_as_they_were(drawn: list[tuple[str, dict[str, Any]]]) -> None:
     chunks = [Chunk(kind, payload) for kind, payload in drawn]
     assert decoded(encoded(chunks)) == chunks

@@ -95,6 +95,7 @@ class Stores(RuleBasedStateMachine):
         lease=st.none() | tokens,
         release=st.booleans(),
         changes=st.lists(st.tuples(st.sampled_from(["resource", "thread"]), threads, texts), max_size=2),
+        made=st.none() | texts,
     )
     def save(
         self,
@@ -107,6 +108,7 @@ class Stores(RuleBasedStateMachine):
         lease: str | None,
         release: bool,
         changes: list[tuple[Any, str, str]],
+        made: str | None,
     ) -> None:
         now = self.now()
         turn = Turn(
@@ -118,6 +120,7 @@ class Stores(RuleBasedStateMachine):
             [WorkingChange(scope, owner, lambda old, new=new: f"{old}|{new}") for scope, owner, new in changes],
             lease,
             release,
+            None if made is None else Thread(thread, resource, now, now, made, {"title": made}),
         )
         self.agree(lambda store: store.save_turn(turn))
 

@@ -78,3 +78,52 @@ async def test_on_error_of_the_step_wins_over_that_of_the_processor(entry: Entry
 def test_what_is_no_processor_is_refused(item: Any, says: str) -> None:
     with pytest.raises(ConfigurationError, match=says):
         Agent(id="a", model="echo/echo", input_processors=[item])
+
+
+@each_entry
+@pytest.mark.parametrize("on_error", ["raise", "block", "continue"])
+async def test_further_tries_come_before_on_error(entry: Entry, on_error: Any) -> None:
+    """A step that fails once and is tried again has not failed; what its first try did is gone."""
+    calls: list[int] = []
+
+    def flaky(ctx: Any) -> None:
+        calls.append(1)
+        ctx.messages[0].parts[0].text += "!"
+        if len(calls) == 1:
+            raise ValueError("kaput")
+
+    agent, model = make_agent(
+        "x", input_processors=[step(Processor.of("p", process_input=flaky), retries=1, on_error=on_error)]
+    )
+
+    ran = await by(entry, agent, "hi")
+
+    assert (ran.result.text, len(calls)) == ("x", 2)
+    assert model.prompts[0].messages[-1].text == "hi!"
+
+
+@each_entry
+@pytest.mark.parametrize("why", ["timeout", "errors"])
+async def test_on_error_is_asked_when_a_step_has_given_up(entry: Entry, why: str) -> None:
+    """With the processor's name, whether it took too long or failed at every try."""
+    calls: list[int] = []
+
+    async def fails(ctx: Any) -> None:
+        calls.append(1)
+        if why == "timeout":
+            await anyio.sleep_forever()
+        raise ValueError("kaput")
+
+    def listed(on_error: Any) -> Any:
+        processor = Processor.of("p", process_input=fails)
+        options: dict[str, Any] = {"timeout": 0.01} if why == "timeout" else {"retries": 1}
+        return [step(processor, on_error=on_error, **options)]
+
+    agent, _ = make_agent("x", input_processors=listed("continue"))
+    assert (await by(entry, agent, "hi")).result.text == "x"
+
+    agent, _ = make_agent("x", input_processors=listed("block"))
+    ran = await by(entry, agent, "hi")
+    assert ran.result.tripwire is not None
+    assert ran.result.tripwire.processor_id == "p"
+    assert len(calls) == (2 if why == "timeout" else 4)

@@ -30,7 +30,7 @@ from sluiceway.errors import ConfigurationError, MessageError, RunError
 from sluiceway.graphs import AgentParts, Drawn, Sketch, agent_graph
 from sluiceway.memory import Memory, MemoryRun, remembers, request_context_for
 from sluiceway.messages import Message, parse_input
-from sluiceway.models import Connections, Model, hold_connections
+from sluiceway.models import Holds, Model
 from sluiceway.processors import Chain, Concurrency, ListKind, PrefillErrorHandler, PrepareStep, compile_chain
 from sluiceway.tools import RequestContext, Tool, ToolContext, as_tools
 
@@ -130,7 +130,7 @@ class Agent(Drawn):
         self._overlap = overlap
         self._chains = ChainCache(concurrency)
         self._shapes = Shapes()
-        self._connections: list[Connections] = []
+        self._holds = Holds()
         self._told = False
         self._check()
 
@@ -238,16 +238,15 @@ class Agent(Drawn):
         )
 
     async def __aenter__(self) -> Self:
-        self._connections.append(hold_connections())
+        self._holds.hold()
         return self
 
     async def __aexit__(self, *error: object) -> None:
-        await self._connections.pop().aclose()
+        await self._holds.let_go()
 
     async def aclose(self) -> None:
         """Close the connections that `async with agent` keeps open between calls."""
-        while self._connections:
-            await self._connections.pop().aclose()
+        await self._holds.aclose()
 
     def _sketch(self) -> Sketch:
         errors = self._lists["error"]

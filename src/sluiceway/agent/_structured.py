@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import OrderedDict
 from typing import Any, Final
 
+from sluiceway.errors import ConfigurationError
 from sluiceway.processors import Chain, StructuredOutputProcessor
 
 __all__ = ["Shapes", "requested_shape", "structuring"]
@@ -36,11 +37,20 @@ class Shapes:
 
 
 def requested_shape(given: Any, output: Chain) -> Any:
-    """Return what the agent's own model is asked for: what the call says, else what a processor wants."""
-    if given is not None:
-        return given
+    """Return what the agent's own model is asked for: what the call says, else what a processor wants.
+
+    Raises:
+        ConfigurationError: The call says one shape, and a processor of its list another.
+    """
     found = structuring(output)
-    return None if found is None else found.requested
+    if found is None:
+        return given
+    if given is not None and given is not found.schema and given != found.schema:
+        raise ConfigurationError(
+            f"structured_output={given!r} is another shape than that of {found.id!r} in output_processors, "
+            f"{found.schema!r}; give one of them, or the list without it on the call"
+        )
+    return found.requested
 
 
 def structuring(output: Chain) -> StructuredOutputProcessor | None:

@@ -11,6 +11,7 @@ from rich.console import Console
 from rich.text import Text
 
 from sluiceway.cli._load import load
+from sluiceway.cli._write import write
 from sluiceway.graphs import Finding, findings_to_json, findings_to_sarif, findings_to_text
 from sluiceway.graphs import check as check_graph
 
@@ -44,7 +45,7 @@ def check(
     else:
         text = _told(findings, form, target)
         if out is not None:
-            out.write_text(text, encoding="utf-8")
+            write(out, text)
         else:
             typer.echo(text, nl=False)
     code = max((_EXIT[finding.severity] for finding in findings), default=0)

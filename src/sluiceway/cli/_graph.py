@@ -12,6 +12,7 @@ from rich.text import Text
 from rich.tree import Tree
 
 from sluiceway.cli._load import load
+from sluiceway.cli._write import write
 from sluiceway.errors import ConfigurationError
 from sluiceway.graphs import (
     GraphDiff,
@@ -106,7 +107,7 @@ def _show_diff(difference: GraphDiff, form: Format, out: Path | None, theme: Col
 
 def _write(text: str, out: Path | None) -> None:
     if out is not None:
-        out.write_text(text, encoding="utf-8")
+        write(out, text)
     else:
         typer.echo(text, nl=False)
 

@@ -7,6 +7,7 @@ from collections.abc import Awaitable, Callable, Iterator, Sequence
 from typing import cast
 
 import anyio
+from anyio.abc import TaskGroup
 
 from sluiceway.engine._plan import Wait
 from sluiceway.engine._step import Data
@@ -52,6 +53,12 @@ async def fan_out(
     waiting = iter(range(len(branches)))
     slots = anyio.Semaphore(limit) if limit is not None and limit < len(branches) else None
 
+    def ended(outcome: Outcome, error: BaseException) -> None:
+        outcome.error = unwrapped(error)
+        outcome.late = group.cancel_scope.cancel_called
+        if wait == "first":
+            group.cancel_scope.cancel()
+
     async with anyio.create_task_group() as group:
 
         async def run() -> None:
@@ -60,24 +67,29 @@ async def fan_out(
             try:
                 outcome.value = await branches[index]()
                 outcome.done = True
-            except anyio.get_cancelled_exc_class():
+            except anyio.get_cancelled_exc_class() as error:
+                # From outside it goes up through the group. One that a step let out by itself,
+                # such as that of a future that somebody cancelled, would be lost in it.
+                if not group.cancel_scope.cancel_called:
+                    ended(outcome, error)
                 raise
             except BaseException as error:  # noqa: BLE001 - the caller says which of them goes up
-                outcome.error = unwrapped(error)
-                outcome.late = group.cancel_scope.cancel_called
-                if wait == "first":
-                    group.cancel_scope.cancel()
+                ended(outcome, error)
             finally:
                 if slots is not None:
                     slots.release()
 
         for _ in branches:
-            if slots is not None:
-                await slots.acquire()
-                if group.cancel_scope.cancel_called:
-                    break
+            if slots is not None and await _is_over(group, slots):
+                break
             group.start_soon(run)
     return outcomes
+
+
+async def _is_over(group: TaskGroup, slots: anyio.Semaphore) -> bool:
+    """Wait for a slot; say whether the group was ended meanwhile."""
+    await slots.acquire()
+    return group.cancel_scope.cancel_called
 
 
 def unwrapped(error: BaseException) -> BaseException:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
 
+from sluiceway._types import MISSING
 from sluiceway.engine._step import Data, can_fork
 from sluiceway.errors import GraphError, MergeConflict
 
@@ -79,11 +80,12 @@ class _All(Merge):
         if not changed:
             return base
         key, value = changed[0]
+        preferred = next((output for name, output in changed if name == self.prefer), MISSING)
+        if preferred is not MISSING:
+            return preferred
         for other_key, other in changed[1:]:
             if other == value:
                 continue
-            if self.prefer in (key, other_key):
-                return outputs[self.prefer]
             message = f"branches {key!r} and {other_key!r} give different data; pick one with a map"
             raise MergeConflict(message, keys=(key, other_key))
         return value

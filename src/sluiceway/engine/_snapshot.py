@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Mapping
-from dataclasses import asdict, dataclass, field
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import asdict, dataclass, field, fields, is_dataclass
 from datetime import datetime
 from typing import Any, Final, cast
 
-from pydantic import BaseModel, Field, ValidationError
+from pydantic import BaseModel, Field, SecretBytes, SecretStr, ValidationError
 from pydantic_core import PydanticSerializationError, to_jsonable_python
 
 from sluiceway._types import JSON, MISSING
@@ -225,12 +225,9 @@ class _Writer:
     def _error(self, error: BaseException | None) -> JSON:
         if error is None:
             return None
-        message = str(error)
-        for _, secret in self.secrets:
-            message = message.replace(secret, "[secret]")
         return {
             "type": type(error).__name__,
-            "message": message,
+            "message": self._masked(str(error)),
             "path": getattr(error, "path", None),
             "step_id": getattr(error, "step_id", None),
             "retryable": getattr(error, "retryable", False),
@@ -240,7 +237,21 @@ class _Writer:
         if tripwire is None:
             return None
         stored: dict[str, JSON] = to_jsonable_python(asdict(tripwire), fallback=repr)
-        return stored
+        return self._masked(stored)
+
+    def _masked(self, value: Any) -> Any:
+        """Return texts that are for people without what is secret in them."""
+        if isinstance(value, str):
+            for _, secret in self.secrets:
+                value = value.replace(secret, "[secret]")
+            return value
+        if isinstance(value, list):
+            return [self._masked(item) for item in cast("list[Any]", value)]
+        if isinstance(value, dict):
+            items = cast("dict[str, Any]", value).items()
+            return {self._masked(key): self._masked(item) for key, item in items}
+        hidden = isinstance(value, int) and any(secret == str(value) for _, secret in self.secrets)
+        return "[secret]" if hidden else value
 
 
 def _place(path: str, at: Indices, value: int | str) -> dict[str, JSON]:
@@ -363,15 +374,43 @@ def _types(spec: FlowSpec) -> dict[str, TypeCheck]:
 def _secrets(context: RequestContext) -> Iterator[tuple[str, str]]:
     """Give every text that must not be stored, with the name it is a secret under."""
     for name in context.secrets:
+        seen: dict[int, Any] = {}
         waiting: list[Any] = [context[name]]
         while waiting:
             value = waiting.pop()
-            if isinstance(value, str) and len(value) >= 4:
-                yield name, value
-            elif isinstance(value, Mapping):
-                waiting.extend(cast("Mapping[Any, Any]", value).values())
-            elif isinstance(value, list | tuple | set):
-                waiting.extend(cast("list[Any]", value))
+            if id(value) in seen:
+                continue
+            seen[id(value)] = value
+            text = _secret_text(value)
+            if text is None:
+                waiting.extend(_inside(value))
+            elif len(text) >= 4:
+                yield name, text
+
+
+def _secret_text(value: object) -> str | None:
+    """Return a secret as it would be found in JSON, or None where it is no text."""
+    if isinstance(value, str):
+        return value
+    if isinstance(value, bytes | bytearray):
+        return value.decode(errors="ignore")
+    # A short number is part of many others, such as a time of day.
+    return str(value) if isinstance(value, int) and abs(value) >= 10**6 else None
+
+
+def _inside(value: Any) -> Iterable[Any]:
+    """Return what a secret that is no text is made of."""
+    if isinstance(value, SecretStr | SecretBytes):
+        return (value.get_secret_value(),)
+    if isinstance(value, Mapping):
+        return cast("Mapping[Any, Any]", value).values()
+    if isinstance(value, list | tuple | set | frozenset):
+        return cast("Iterable[Any]", value)
+    if isinstance(value, BaseModel):
+        return vars(value).values()
+    if is_dataclass(value):
+        return (getattr(value, each.name, None) for each in fields(value))
+    return ()
 
 
 def _leak(text: str, context: RequestContext) -> str | None:

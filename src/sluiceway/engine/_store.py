@@ -5,16 +5,22 @@ from __future__ import annotations
 import os
 import sqlite3
 import time
+from collections.abc import Callable
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 from types import TracebackType
-from typing import Final, Self
+from typing import Final, Self, TypeVar
+
+import anyio
 
 from sluiceway.engine._records import RunStatus
-from sluiceway.errors import RunError
+from sluiceway.errors import RunError, StorageError
 from sluiceway.storage import SQLite, holder_is_gone, holder_token
 
 __all__ = ["LEASE_S", "Claim", "RunStore", "StoredRun"]
+
+T = TypeVar("T")
 
 LEASE_S: Final = 30.0
 """How long a claim holds that is not renewed, in seconds."""
@@ -136,9 +142,8 @@ class RunStore:
             RunError: Someone is at it.
             StorageError: The store cannot be written.
         """
-        token = holder_token()
 
-        def change(connection: sqlite3.Connection) -> Claim | StoredRun:
+        def take(connection: sqlite3.Connection, token: str) -> Claim | StoredRun:
             row = _row(connection, run_id)
             if row is not None and row.stored.status != "running":
                 return row.stored
@@ -152,7 +157,7 @@ class RunStore:
             )
             return Claim(run_id, token)
 
-        return await self._db.write(change)
+        return await self._claimed(run_id, take)
 
     async def claim_suspended(self, run_id: str) -> Claim:
         """Take a suspended run to go on with it.
@@ -161,9 +166,8 @@ class RunStore:
             RunError: There is no such run, it is not suspended, or someone is at it.
             StorageError: The store cannot be written.
         """
-        token = holder_token()
 
-        def change(connection: sqlite3.Connection) -> Claim:
+        def take(connection: sqlite3.Connection, token: str) -> Claim:
             row = _row(connection, run_id)
             if row is None:
                 raise RunError(f"there is no run {run_id!r} in {self.path}", run_id=run_id)
@@ -177,7 +181,25 @@ class RunStore:
             )
             return Claim(run_id, token, row.stored)
 
-        return await self._db.write(change)
+        return await self._claimed(run_id, take)
+
+    async def _claimed(self, run_id: str, take: Callable[[sqlite3.Connection, str], T]) -> T:
+        """Have a claim taken. Nobody holds it if the caller is cancelled meanwhile."""
+        token, wanted = holder_token(), True
+
+        def change(connection: sqlite3.Connection) -> T:
+            if not wanted:
+                raise RunError(f"the claim of run {run_id!r} is no longer wanted", run_id=run_id)
+            return take(connection, token)
+
+        try:
+            return await self._db.write(change)
+        except anyio.get_cancelled_exc_class():
+            # A cancellation by asyncio itself does not wait for the thread, which may go on to claim it.
+            wanted = False
+            with anyio.CancelScope(shield=True), suppress(StorageError):
+                await self.release(Claim(run_id, token))
+            raise
 
     async def renew(self, claim: Claim) -> None:
         """Hold a claim for longer."""

@@ -92,11 +92,17 @@ def _names(entry: tuple[str, Indices, StepRecord]) -> tuple[str, str, str]:
 def _indices(what: Resume, run_id: str) -> tuple[list[int] | None, list[Data]]:
     if what.index is None:
         return None, []
-    if isinstance(what.index, int):
-        return [what.index], [what.data]
-    indices = [int(index) for index in what.index]
+    if _is_index(what.index):
+        return [cast("int", what.index)], [what.data]
+    if not isinstance(what.index, list | tuple) or not all(map(_is_index, what.index)):
+        raise RunError(f"run {run_id!r}: index={what.index!r} is neither a whole number nor a list of them")
+    indices = list(what.index)
     answers = list(cast("Any", what.data)) if isinstance(what.data, list | tuple) else []
     if len(set(indices)) != len(indices) or len(indices) != len(answers):
         message = f"with index={indices} data is a list of as many answers, and no index is given twice"
         raise RunError(f"run {run_id!r}: {message}", run_id=run_id)
     return indices, answers
+
+
+def _is_index(index: object) -> bool:
+    return isinstance(index, int) and not isinstance(index, bool)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Final, Literal, TypeAlias
 
@@ -23,6 +23,7 @@ __all__ = [
 ]
 
 Tone: TypeAlias = Literal["plain", "good", "warn", "bad", "info"]
+_CHANGES: Final[Mapping[str, Tone]] = {"added": "good", "removed": "bad", "moved": "info", "changed": "warn"}
 Shape: TypeAlias = Literal["card", "pill", "dot"]
 
 TITLE_SIZE: Final = 13.0
@@ -159,7 +160,7 @@ def option_words(node: Node) -> list[tuple[str, Tone]]:
     if node.on_error:
         words.append((f"on error: {node.on_error}", "plain"))
     if node.change:
-        words.append((node.change, {"added": "good", "removed": "bad"}.get(node.change, "warn")))  # type: ignore[arg-type]
+        words.append((node.change, _CHANGES[node.change]))
     return words
 
 

@@ -6,7 +6,7 @@ import hashlib
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from types import MappingProxyType
-from typing import Any, cast
+from typing import Any, Final, cast
 
 from sluiceway.engine import (
     Arm,
@@ -44,6 +44,9 @@ from sluiceway.processors import ProcessorStep
 from sluiceway.steps import as_step, named, with_context
 
 __all__ = ["compile_workflow"]
+
+_DEEPEST: Final = 64
+"""How many workflows may stand inside of each other: what is done with them takes Python's stack."""
 
 
 def compile_workflow(definition: Definition) -> CommittedWorkflow:
@@ -256,6 +259,8 @@ class _Scope:
                 f"{path}: workflow {definition.id!r} stands inside of itself ({chain}); "
                 "use do_until to repeat it, or give one of the two another id"
             )
+        if len(self.above) > _DEEPEST:
+            raise GraphError(f"{definition.id}: workflows stand inside of each other more than {_DEEPEST} deep")
         if options.hooks is not None or options.thread:
             raise GraphError(f"{path}: hooks= and thread= are for single steps, not for a workflow")
         scope = _Scope(definition, path, (*self.above, definition.id))

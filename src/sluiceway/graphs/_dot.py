@@ -6,11 +6,13 @@ from typing import Final
 
 from sluiceway.graphs._cards import effect_words, hook_words, option_words, run_chips, title_of
 from sluiceway.graphs._layout import hooks_here
-from sluiceway.graphs._measure import visible
+from sluiceway.graphs._measure import fit, visible
 from sluiceway.graphs._sketch import Edge, Group, Node, Sketch
 
 __all__ = ["dot", "words_of"]
 
+_ROOM: Final = 320
+"""How wide a name may be; all of it is in the tooltip."""
 _FONT: Final = 'fontname="Helvetica"'
 _SHAPES: Final = {
     "start": 'shape=circle, style=filled, fillcolor="#172033", width=0.2, fixedsize=true, label=""',
@@ -66,7 +68,8 @@ def _attributes(sketch: Sketch, node: Node) -> str:
     parts = [f"tooltip={_quoted(node.id)}"]
     shape = _SHAPES.get(node.kind, "")
     if "label=" not in shape:
-        parts.append(f"label={_quoted(chr(10).join([node.label, *words_of(sketch, node)]), lines=True)}")
+        name = fit(node.label, 12, _ROOM).text
+        parts.append(f"label={_quoted(chr(10).join([name, *words_of(sketch, node)]), lines=True)}")
     if shape:
         parts.append(shape)
     if node.kind in _TONES:
@@ -92,7 +95,9 @@ def _edge(edge: Edge, names: dict[str, str]) -> str:
         parts.append(f"label={_quoted(edge.label)}")
     if edge.kind != "flow":
         colour = "#c22332" if edge.kind == "error" else "#7338c0"
-        parts.append(f'style=dashed, color="{colour}", constraint=false')
+        parts.append(f'style=dashed, color="{colour}"')
+        if edge.label != "calls":  # tools in no place of their own are too much for dot beside wide names
+            parts.append("constraint=false")
     told = f" [{', '.join(parts)}]" if parts else ""
     return f"  {names[edge.source]} -> {names[edge.target]}{told};"
 

@@ -50,7 +50,15 @@ def overlaid(sketch: Sketch, run: RunLike) -> Sketch:
         )
     whole = seen.whole and bool(by_node)
     nodes = {
-        node.id: replace(node, run=_node_run(node, by_node.get(node.id), whole=whole)) for node in sketch.nodes.values()
+        node.id: replace(
+            node,
+            run=_node_run(
+                node,
+                by_node.get(node.id),
+                whole=whole and (seen.tools or sketch.parent(node.id).kind != "tools"),
+            ),
+        )
+        for node in sketch.nodes.values()
     }
     done = replace(sketch, nodes=nodes)
     groups = {group.id: replace(group, run=_group_run(done, group, by_node)) for group in sketch.groups.values()}
@@ -59,10 +67,17 @@ def overlaid(sketch: Sketch, run: RunLike) -> Sketch:
 
 @dataclass(slots=True)
 class _Seen:
-    """What is known of a run; `whole` if a step that it does not name has not run."""
+    """What is known of a run.
+
+    Args:
+        found: What it says.
+        whole: Whether a step that it does not name has not run.
+        tools: Whether a tool that it does not name was not called: hooks say nothing of tools.
+    """
 
     found: list[Observed]
     whole: bool
+    tools: bool = False
 
 
 def _observed(run: RunLike) -> _Seen:
@@ -102,8 +117,8 @@ def _read(path: Path) -> list[Any]:
 
 def _lines(items: Iterable[Any]) -> _Seen:
     found: list[Observed] = []
-    whole = False
-    for item in items:
+    whole = tools = False
+    for number, item in enumerate(items, start=1):
         if isinstance(item, HookEvent):
             found.append(of_event(item))
             whole = True
@@ -112,11 +127,17 @@ def _lines(items: Iterable[Any]) -> _Seen:
             whole = True
         elif isinstance(item, Mapping):
             line = cast("Mapping[str, Any]", item)
-            found += _of_line(line)
+            try:
+                found += _of_line(line)
+            except (ArithmeticError, AttributeError, LookupError, TypeError, ValueError) as error:
+                raise ConfigurationError(
+                    f"object {number} of the run is not what a run writes: {type(error).__name__}: {error}"
+                ) from error
             whole = whole or "hook" in line or "step" in line
+            tools = tools or "result" in line
     if not found:
         raise ConfigurationError("there is nothing of a run in this: no hook, no step, no result")
-    return _Seen(found, whole)
+    return _Seen(found, whole, tools)
 
 
 def _of_line(line: Mapping[str, Any]) -> list[Observed]:
@@ -144,9 +165,13 @@ class _Places:
         self._paths: dict[tuple[str, str], str] = {}
         self._ids: dict[tuple[str, str], str] = {}
         self._tools: dict[str, str] = {}
+        self._made: dict[str, str] = {}
+        """The nodes of lists and tools that are made anew for each request."""
         for node in sketch.nodes.values():
             listed = next((g.list for g in sketch.above(node.id) if g.kind == "list"), "")
-            if node.kind == "tool" and sketch.parent(node.id).kind == "tools":
+            if node.kind == "dynamic":
+                self._made[listed or "tools"] = node.id
+            elif node.kind == "tool" and sketch.parent(node.id).kind == "tools":
                 self._tools[node.label] = node.id
             elif node.step_id is not None or node.kind == "sleep":
                 path = node.id.removeprefix(f"{listed} › ") if listed else node.id
@@ -160,13 +185,15 @@ class _Places:
 
     def find(self, one: Observed) -> str | None:
         if one.hook == "tool":
-            return self._tools.get(one.name)
+            return self._tools.get(one.name, self._made.get("tools"))
         kinds = [kind for kind in ("error", "input", "output") if one.hook is None or one.hook in HOOKS_OF[kind]]
         for kind in ("", *kinds):
             if one.path is not None and (kind, one.path) in self._paths:
                 return self._paths[kind, one.path]
         if one.path is None or one.hook is not None:
-            return next((self._ids[kind, one.name] for kind in ("", *kinds) if (kind, one.name) in self._ids), None)
+            ids = [self._ids[kind, one.name] for kind in ("", *kinds) if (kind, one.name) in self._ids]
+            made = [self._made[kind] for kind in kinds if kind in self._made] if one.hook is not None else []
+            return next(iter([*ids, *made]), None)
         return None
 
 

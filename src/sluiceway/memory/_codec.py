@@ -137,7 +137,8 @@ def _read(fields: _Fields) -> Part:
 
 
 def _part(part: Part) -> dict[str, Any]:
-    fields = _WRITERS[type(part)](part)
+    # A part may be of a class that somebody derived from one of ours; it is read back as ours.
+    fields = next(_WRITERS[kind] for kind in type(part).__mro__ if kind in _WRITERS)(part)
     if part.provider_metadata:
         fields["provider_metadata"] = jsonable(part.provider_metadata)
     return fields

@@ -67,11 +67,7 @@ class InMemoryStore:
     async def save_thread(self, thread: Thread) -> None:
         """Make a thread, or replace the title and metadata of one; its owner stays."""
         with self._lock:
-            known = self._own(thread.id, thread.resource_id)
-            if known is not None:
-                thread = replace(thread, created_at=known.created_at)
-            title = None if thread.title is None else clean_text(thread.title)
-            self._threads[thread.id] = replace(thread, title=title, metadata=json.loads(metadata_text(thread.metadata)))
+            self._put_thread(thread, self._own(thread.id, thread.resource_id))
 
     async def delete_thread(self, thread_id: str) -> bool:
         """Delete a thread with all that hangs on it; say whether there was one."""
@@ -217,7 +213,17 @@ class InMemoryStore:
             raise foreign_thread(thread_id)
         return known
 
+    def _put_thread(self, thread: Thread, known: Thread | None) -> Thread:
+        created = thread.created_at if known is None else known.created_at
+        title = None if thread.title is None else clean_text(thread.title)
+        metadata = json.loads(metadata_text(thread.metadata))
+        put = replace(thread, created_at=created, title=title, metadata=metadata)
+        self._threads[thread.id] = put
+        return put
+
     def _put(self, turn: Turn, known: Thread | None) -> None:
+        if turn.thread is not None:
+            known = self._put_thread(turn.thread, known)
         if not turn.rows:
             return
         thread_id = turn.thread_id

@@ -13,7 +13,7 @@ from sluiceway.memory._in_memory import InMemoryStore
 from sluiceway.memory._memory_run import THREAD_WAIT_S
 from sluiceway.memory._message_history import MessageHistory
 from sluiceway.memory._placement import placed
-from sluiceway.memory._port import MemoryStore, Thread, WorkingChange, WorkingScope, foreign_thread
+from sluiceway.memory._port import MemoryStore, Thread, WorkingChange, WorkingScope, checked_id, foreign_thread
 from sluiceway.memory._semantic_recall import SemanticRecall
 from sluiceway.memory._transfer import export_lines, import_lines
 from sluiceway.memory._vectors import VectorStore
@@ -121,7 +121,15 @@ class Memory:
         return [item.message for item in remembered if include_signals or item.message.role != "signal"]
 
     async def threads(self, resource: str | None = None, *, limit: int = 100, offset: int = 0) -> list[Thread]:
-        """Return the threads of a resource, or all, the one with the newest turn first."""
+        """Return the threads of a resource, or all, the one with the newest turn first.
+
+        Raises:
+            ConfigurationError: `limit` or `offset` is less than 0.
+            StorageError: The store cannot be read.
+        """
+        for name, value in (("limit", limit), ("offset", offset)):
+            if value < 0:
+                raise ConfigurationError(f"{name}={value!r} is not allowed; give a number from 0")
         return await self.storage.threads(resource, limit=limit, offset=offset)
 
     async def working_memory(self, *, thread: str | None = None, resource: str | None = None) -> str | None:
@@ -161,9 +169,11 @@ class Memory:
             thread: Where they are; None: wherever that is, if it is one place.
 
         Raises:
-            StorageError: An id is that of messages of several threads, as ids given by clients may be.
+            StorageError: An id is that of messages of several threads, as ids given by clients may be,
+                or one that cannot be stored.
         """
-        rows = await self.storage.find([ids] if isinstance(ids, str) else ids, thread)
+        given = [checked_id("the message id", name) for name in ([ids] if isinstance(ids, str) else ids)]
+        rows = await self.storage.find(given, thread)
         if len({row.id for row in rows}) < len(rows):
             raise StorageError("one of these ids is in several threads; say in which with thread=")
         keys = [row.key for row in rows]
@@ -230,7 +240,7 @@ class Memory:
             await self.vector.aclose()
 
     async def _thread(self, thread_id: str, resource_id: str | None) -> Thread | None:
-        found = await self.storage.thread(thread_id)
+        found = await self.storage.thread(checked_id("the thread id", thread_id))
         if found is not None and resource_id is not None and found.resource_id != resource_id:
             raise foreign_thread(thread_id)
         return found
@@ -241,7 +251,7 @@ class Memory:
         owner = self.working.owner(thread, resource)
         if owner is None:
             raise ConfigurationError("name whose working memory is meant: thread= or resource=")
-        return owner
+        return owner[0], checked_id(f"the {owner[0]} id", owner[1])
 
 
 def _working(storage: MemoryStore, given: Any) -> WorkingMemory | None:

@@ -10,7 +10,7 @@ from sluiceway.errors import ConfigurationError
 from sluiceway.memory._codec import decode, encode
 from sluiceway.memory._keep import answer_calls, is_transient, kept_parts, open_calls
 from sluiceway.memory._memory_run import Draft, MemoryRun
-from sluiceway.memory._port import MemoryStore, MessageRow
+from sluiceway.memory._port import MemoryStore, MessageRow, checked_id
 from sluiceway.memory._window import Remembered, from_user_on, loadable, messages_of, recognise
 from sluiceway.messages import Message, MessageList
 from sluiceway.processors import Effects, InputContext, OutputResultContext, Processor
@@ -63,6 +63,8 @@ class MessageHistory(Processor):
             return
         await run.hold(self.storage)
         inputs = [message for message in ctx.message_list.input if message.role != "signal"]
+        for message in inputs:
+            checked_id("the message id", message.id)
         known = await self.storage.find([m.id for m in inputs], run.thread_id) if inputs else []
         turn = _TurnState(run, {row.id: row for row in known})
         for message in inputs:

@@ -123,6 +123,8 @@ class Turn:
         working: Changes of working memory.
         lease: The token of the lease that the run holds; None: it is not checked.
         release: Whether the lease ends with the transaction.
+        thread: What the thread is to be, its title and metadata too; one that is there keeps the
+            time at which it was made. None: it stays as it is.
     """
 
     thread_id: str
@@ -133,6 +135,7 @@ class Turn:
     working: Sequence[WorkingChange] = ()
     lease: str | None = None
     release: bool = True
+    thread: Thread | None = None
 
 
 class MemoryStore(Protocol):

@@ -90,18 +90,17 @@ class PostgresStore:
 
     async def save_thread(self, thread: Thread) -> None:
         """Make a thread, or replace the title and metadata of one; its owner stays."""
+        await self._db.write(partial(self._put_thread, thread))
 
-        def work(connection: PgConnection) -> None:
-            self._touch_thread(connection, thread)
-            self._run(
-                connection,
-                "UPDATE memory_threads SET title = :title, metadata = :metadata WHERE id = :id",
-                id=thread.id,
-                title=None if thread.title is None else clean_text(thread.title),
-                metadata=metadata_text(thread.metadata),
-            )
-
-        await self._db.write(work)
+    def _put_thread(self, thread: Thread, connection: PgConnection) -> None:
+        self._touch_thread(connection, thread)
+        self._run(
+            connection,
+            "UPDATE memory_threads SET title = :title, metadata = :metadata WHERE id = :id",
+            id=thread.id,
+            title=None if thread.title is None else clean_text(thread.title),
+            metadata=metadata_text(thread.metadata),
+        )
 
     def _touch_thread(self, connection: PgConnection, thread: Thread) -> None:
         """Make a thread or lock the one that is there.
@@ -245,6 +244,8 @@ class PostgresStore:
         from_thread.check_cancelled()
 
     def _save_rows(self, turn: Turn, connection: PgConnection) -> None:
+        if turn.thread is not None:
+            self._put_thread(turn.thread, connection)
         if not turn.rows:
             query = "SELECT resource_id FROM memory_threads WHERE id = :id"
             row = self._run(connection, query, id=turn.thread_id).first()

@@ -5,11 +5,12 @@ from __future__ import annotations
 import logging
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from math import isfinite
 from typing import Any, Final, Literal, TypeAlias, cast
 
 from sluiceway.errors import ConfigurationError, StorageError
 from sluiceway.memory._codec import decode
-from sluiceway.memory._embedders import Embedder
+from sluiceway.memory._embedders import Embedder, HashEmbedder, WordLlamaEmbedder
 from sluiceway.memory._fence import element
 from sluiceway.memory._memory_run import Draft, MemoryRun
 from sluiceway.memory._port import MemoryStore, MessageRow
@@ -89,9 +90,10 @@ class SemanticRecall(Processor):
         self.scope: RecallScope = scope
         self.threshold = threshold
         self.index_name = index_name or "messages"
+        sends = not isinstance(embedder, (HashEmbedder, WordLlamaEmbedder))
         self.effects = {
-            "process_input": Effects(reads=("messages",), writes=("messages", "system"), aborts=False, external=True),
-            "process_output_result": Effects(reads=("messages",), aborts=False, external=True),
+            "process_input": Effects(reads=("messages",), writes=("messages", "system"), aborts=False, external=sends),
+            "process_output_result": Effects(reads=("messages",), aborts=False, external=sends),
         }
 
     # before the model
@@ -229,11 +231,16 @@ def _text(message: Message) -> str:
 
 async def _tried(embedder: Embedder, texts: Sequence[str]) -> tuple[Sequence[Sequence[float]] | None, Exception | None]:
     try:
-        vectors = await embedder.embed(texts)
+        vectors = [[float(number) for number in vector] for vector in await embedder.embed(texts)]
     except Exception as error:  # noqa: BLE001 - an embedder may be anybody's; its failure is no failure of the turn
         return None, error
     if len(vectors) != len(texts):
         return None, ValueError(f"{len(texts)} texts gave {len(vectors)} vectors")
+    lengths = sorted({len(vector) for vector in vectors})
+    if len(lengths) > 1 or lengths == [0]:
+        return None, ValueError(f"the vectors have {' and '.join(map(str, lengths))} numbers")
+    if not all(isfinite(number) for vector in vectors for number in vector):
+        return None, ValueError("a vector holds a number that is not finite")
     return vectors, None
 
 

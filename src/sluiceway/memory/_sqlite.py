@@ -99,23 +99,7 @@ class SQLiteStore:
 
     async def save_thread(self, thread: Thread) -> None:
         """Make a thread, or replace the title and metadata of one; its owner stays."""
-
-        def work(connection: sqlite3.Connection) -> None:
-            _own(connection, thread.id, thread.resource_id)
-            connection.execute(
-                "INSERT INTO memory_threads VALUES (?, ?, ?, ?, ?, ?) ON CONFLICT (id) DO UPDATE SET "
-                "updated_at = excluded.updated_at, title = excluded.title, metadata = excluded.metadata",
-                (
-                    thread.id,
-                    thread.resource_id,
-                    to_us(thread.created_at),
-                    to_us(thread.updated_at),
-                    None if thread.title is None else clean_text(thread.title),
-                    metadata_text(thread.metadata),
-                ),
-            )
-
-        await self._db.write(work)
+        await self._db.write(partial(_put_thread, thread))
 
     async def delete_thread(self, thread_id: str) -> bool:
         """Delete a thread with all that hangs on it; say whether there was one."""
@@ -333,7 +317,25 @@ def _save(turn: Turn, connection: sqlite3.Connection) -> None:
     from_thread.check_cancelled()
 
 
+def _put_thread(thread: Thread, connection: sqlite3.Connection) -> None:
+    _own(connection, thread.id, thread.resource_id)
+    connection.execute(
+        "INSERT INTO memory_threads VALUES (?, ?, ?, ?, ?, ?) ON CONFLICT (id) DO UPDATE SET "
+        "updated_at = excluded.updated_at, title = excluded.title, metadata = excluded.metadata",
+        (
+            thread.id,
+            thread.resource_id,
+            to_us(thread.created_at),
+            to_us(thread.updated_at),
+            None if thread.title is None else clean_text(thread.title),
+            metadata_text(thread.metadata),
+        ),
+    )
+
+
 def _save_rows(turn: Turn, connection: sqlite3.Connection) -> None:
+    if turn.thread is not None:
+        _put_thread(turn.thread, connection)
     there = _own(connection, turn.thread_id, turn.resource_id)
     if not turn.rows:
         return

@@ -77,8 +77,10 @@ class SQLiteVectors:
         if there is None:
 
             def make(connection: sqlite3.Connection) -> Any:
+                # Deletions are counted from anywhere: what was read of a file that was here before is then not taken
+                # for this one's.
                 connection.execute(
-                    "INSERT INTO memory_vector_indexes VALUES (?, ?, ?, 0) ON CONFLICT DO NOTHING",
+                    "INSERT INTO memory_vector_indexes VALUES (?, ?, ?, RANDOM() / 4) ON CONFLICT DO NOTHING",
                     (index, dimension, model_id),
                 )
                 return connection.execute(query, (index,)).fetchone()

@@ -7,6 +7,7 @@ from collections.abc import Mapping, Sequence
 from difflib import SequenceMatcher
 from typing import Any, TypeAlias, cast
 
+from sluiceway.errors import StorageError
 from sluiceway.memory._codec import dumps
 from sluiceway.messages import jsonable
 
@@ -20,10 +21,19 @@ def patched(text: str | None, patch: Any) -> str | None:
 
     Objects are merged key by key; null removes a key; a list or a plain value replaces what
     was there as a whole. A patch that is no object changes nothing.
+
+    Raises:
+        StorageError: The text is no JSON: it would be lost.
     """
     if not isinstance(patch, Mapping) or not patch:
         return text
-    before: object = json.loads(text) if text else {}
+    try:
+        before: object = json.loads(text) if text else {}
+    except ValueError as error:
+        raise StorageError(
+            "the working memory is no JSON, as one of a markdown template is not; give back that template, or "
+            "move what it says into the model's fields with storage.change_working"
+        ) from error
     return dumps(_patch(before, jsonable(patch)))
 
 

@@ -217,7 +217,7 @@ class _Merge:
                 return lambda: _taken(base, first)
             for key, parts in versions:
                 if key == self._prefer:
-                    return lambda: _taken(base, parts)
+                    return self._preferred(base, parts, versions, where)
             keys = [key for key, _ in versions if key in edited or any(key == k for k, _ in others)]
             raise conflict(keys, f"the parts of {where}")
         applies = [
@@ -230,6 +230,36 @@ class _Merge:
                 if one is not None:
                     one()
             return list(base)
+
+        return apply
+
+    def _preferred(
+        self, base: list[Part], parts: list[Part], versions: Sequence[tuple[str, list[Part]]], where: str
+    ) -> Callable[[], list[Part]]:
+        """Return what makes a branch's own list of parts, with what others edited in those that are left.
+
+        Only which parts there are is in conflict: what a redactor removed from one of them
+        does not come back.
+        """
+        placed = [(key, _placed(base, theirs)) for key, theirs in versions]
+        kept = {id(part): i for i, part in _placed(base, parts).items()}
+        applies: list[_Apply] = []
+        out: list[Part] = []
+        for part in parts:
+            i = kept.get(id(part))
+            out.append(part if i is None else base[i])
+            if i is not None:
+                here = [(key, theirs[i]) for key, theirs in placed if i in theirs]
+                if (one := self._part(base[i], here, f"part {i} of {where}")) is not None:
+                    applies.append(one)
+
+        def apply() -> list[Part]:
+            for one in applies:
+                one()
+            for part in parts:
+                if id(part) not in kept:
+                    part._origin = None
+            return out
 
         return apply
 
@@ -362,6 +392,20 @@ def _aligned(base: Sequence[Part], parts: Sequence[Part]) -> bool:
 def _stems(part: Part, one: Part) -> bool:
     """Say whether a part was forked from this one, or with it from one that it still equals."""
     return part._origin is not None and (part._origin is one or part._origin is one._origin)
+
+
+def _placed(base: Sequence[Part], parts: Sequence[Part]) -> dict[int, Part]:
+    """Return which of these parts is which of the base."""
+    if _aligned(base, parts):
+        return dict(enumerate(parts))
+    places = {id(one._origin): i for i, one in enumerate(base) if one._origin is not None}
+    places |= {id(one): i for i, one in enumerate(base)}
+    out: dict[int, Part] = {}
+    for part in parts:
+        i = None if part._origin is None else places.get(id(part._origin))
+        if i is not None and part.__class__ is base[i].__class__:
+            out.setdefault(i, part)
+    return out
 
 
 def _same_parts(one: Sequence[Part], other: Sequence[Part]) -> bool:

@@ -3,7 +3,7 @@
 from sluiceway.models._anthropic import AnthropicMessages
 from sluiceway.models._backoff import Backoff
 from sluiceway.models._call import ModelCall
-from sluiceway.models._client import Connections, HttpClient, hold_connections
+from sluiceway.models._client import Connections, Holds, HttpClient, hold_connections
 from sluiceway.models._embeddings import OpenAIEmbeddings
 from sluiceway.models._exchange import Timeouts
 from sluiceway.models._listing import list_models
@@ -21,6 +21,7 @@ __all__ = [
     "ChatQuirks",
     "Connections",
     "EchoModel",
+    "Holds",
     "HttpClient",
     "Model",
     "ModelCall",

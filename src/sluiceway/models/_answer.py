@@ -12,10 +12,13 @@ from pydantic_core import from_json
 
 from sluiceway._types import new_id
 from sluiceway.messages import Chunk, Usage
-from sluiceway.models._errors import Refusals, outline
+from sluiceway.models._errors import Refusals
 from sluiceway.models._sse import ServerEvent
 
 __all__ = ["Answer", "ToolDraft", "count", "mended"]
+
+_MENDED_CHARS = 20_000
+"""How long arguments may be that are mended: it takes time, for deep ones that of their square."""
 
 _CUT_REASONS = frozenset({"length", "content-filter"})
 
@@ -69,7 +72,7 @@ class Answer:
             value = self._load_leniently(event)
         if not isinstance(value, dict):
             raise self.refusals.error(
-                f"event {self.events} is no JSON object ({len(event.data)} bytes): {outline(event.data)}",
+                f"event {self.events} is no JSON object ({len(event.data)} bytes): {self.refusals.outline(event.data)}",
                 retryable=True,
             )
         return cast("dict[str, Any]", value)
@@ -186,8 +189,14 @@ class Answer:
         except ValueError:
             if not text.endswith("}"):
                 return {} if reason in _CUT_REASONS else None
+            if len(text) > _MENDED_CHARS:
+                return None
+            try:
+                value = json_repair.loads(text)
+            except (ValueError, RecursionError):
+                return None
             self._warnings.append(f"the arguments of a call of tool {name!r} were not quite JSON")
-            return json_repair.loads(text)
+            return value
         return partial if reason in _CUT_REASONS else None
 
     def _joined(self, text: str) -> str:

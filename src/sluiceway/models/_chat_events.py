@@ -14,7 +14,7 @@ from typing import Any, cast
 from sluiceway._types import new_id
 from sluiceway.messages import Chunk, FilePart, Part, SourcePart, Usage
 from sluiceway.models._answer import Answer, ToolDraft, count
-from sluiceway.models._errors import Refusals, outline
+from sluiceway.models._errors import Refusals
 from sluiceway.models._sse import ServerEvent
 
 __all__ = ["ChatEvents"]
@@ -63,20 +63,24 @@ class ChatEvents:
         chunks: list[Chunk] = []
         if not self._known:
             chunks.append(self._metadata(fields))
+        try:
+            self._read(fields, chunks)
+        except (TypeError, AttributeError, KeyError):
+            raise self._odd(event) from None
+        return chunks
+
+    def _read(self, fields: Mapping[str, Any], chunks: list[Chunk]) -> None:
+        """Add the chunks of an event; a TypeError, AttributeError or KeyError where it is none."""
         usage = fields.get("usage") or _mapping(fields.get("x_groq")).get("usage")
         if usage:
             self._answer.usage = _usage(_mapping(usage))
         choices = fields.get("choices")
         if not isinstance(choices, list):
             if not usage:
-                raise self._odd(event)
-            return chunks
+                raise TypeError
+            return
         for choice in cast("list[object]", choices)[:1]:
-            try:
-                self._choice(_mapping(choice), chunks)
-            except (TypeError, AttributeError, KeyError):
-                raise self._odd(event) from None
-        return chunks
+            self._choice(_mapping(choice), chunks)
 
     def end(self) -> Sequence[Chunk]:
         """Return the last chunks."""
@@ -139,7 +143,7 @@ class ChatEvents:
 
     def _call(self, call: Mapping[str, Any]) -> None:
         function = _mapping(call.get("function"))
-        given_id, name = call.get("id") or "", function.get("name") or ""
+        given_id, name = _word(call.get("id")), _word(function.get("name"))
         index = call.get("index")
         group = self._drafts.setdefault(index if isinstance(index, int) else len(self._drafts), [])
         # A server that counts wrongly sends every call under index 0, each with an id of its own.
@@ -152,13 +156,13 @@ class ChatEvents:
         if isinstance(arguments, Mapping):
             draft.arguments = cast("Mapping[str, Any]", arguments)
         elif arguments:
-            draft.pieces.append(arguments)
+            draft.pieces.append(_word(arguments))
         if call.get("extra_content"):
             draft.provider_metadata = {self._provider: {"extra_content": call["extra_content"]}}
 
     def _odd(self, event: ServerEvent) -> Exception:
         return self._refusals.error(
-            f"event {self._answer.events} is no chunk of a chat completion: {outline(event.data)}",
+            f"event {self._answer.events} is no chunk of a chat completion: {self._refusals.outline(event.data)}",
             retryable=True,
         )
 
@@ -169,6 +173,14 @@ def _mapping(value: object) -> Mapping[str, Any]:
     if not isinstance(value, dict):
         raise TypeError
     return cast("dict[str, Any]", value)
+
+
+def _word(value: object) -> str:
+    if value is None:
+        return ""
+    if not isinstance(value, str):
+        raise TypeError
+    return value
 
 
 def _texts_of(delta: Mapping[str, Any]) -> list[tuple[str, Any]]:

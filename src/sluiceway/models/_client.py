@@ -12,7 +12,7 @@ from anyio.lowlevel import RunVar
 
 from sluiceway.errors import ConfigurationError
 
-__all__ = ["Connections", "HttpClient", "checked_client", "hold_connections", "shared_client"]
+__all__ = ["Connections", "Holds", "HttpClient", "checked_client", "hold_connections", "shared_client"]
 
 _CLOSING_S = 5.0
 _KEPT_IDLE = 100
@@ -95,13 +95,48 @@ def hold_connections() -> Connections:
 
     Costs nothing until a model makes a request.
     """
+    shared = _shared_here()
+    shared.holders += 1
+    return Connections(shared)
+
+
+def _shared_here() -> _Shared:
     try:
-        shared = _SHARED.get()
+        return _SHARED.get()
     except LookupError:
         shared = _Shared()
         _SHARED.set(shared)
-    shared.holders += 1
-    return Connections(shared)
+        return shared
+
+
+class Holds:
+    """The holds of something that is entered, perhaps in several event loops at a time.
+
+    Each is let go in the event loop that it was made in: a client can be closed in no other.
+    """
+
+    __slots__ = ("_held",)
+
+    def __init__(self) -> None:
+        self._held: dict[_Shared, list[Connections]] = {}
+
+    def hold(self) -> None:
+        """Keep the shared client of this event loop open."""
+        self._held.setdefault(_shared_here(), []).append(hold_connections())
+
+    async def let_go(self) -> None:
+        """Undo one `hold` of this event loop; nothing where there is none left."""
+        shared = _shared_here()
+        if held := self._held.get(shared):
+            connections = held.pop()
+            if not held:
+                del self._held[shared]
+            await connections.aclose()
+
+    async def aclose(self) -> None:
+        """Undo every `hold` of this event loop; again is nothing."""
+        while _shared_here() in self._held:
+            await self.let_go()
 
 
 @asynccontextmanager

@@ -13,7 +13,7 @@ from sluiceway.models._exchange import Post
 from sluiceway.models._providers import Provider
 from sluiceway.models._settings import Settings
 
-__all__ = ["Endpoint", "Secret"]
+__all__ = ["Endpoint", "Secret", "checked_url"]
 
 _HEADER_VALUE = re.compile(r"[\t\x20-\x7e]*")
 _SHORTEST_SECRET_CHARS = 6
@@ -71,7 +71,7 @@ class Endpoint:
         self._provider = provider
         self._name = name
         self._api_key = None if api_key is None else Secret(api_key.strip())
-        self._base_url = None if base_url is None else _checked_url(base_url)
+        self._base_url = None if base_url is None else checked_url(base_url)
         given: Mapping[str, str] = {} if headers is None else headers
         self._headers = {key.lower(): Secret(value) for key, value in given.items()}
 
@@ -82,8 +82,10 @@ class Endpoint:
 
     def refusals(self, model_id: str, settings: Settings) -> Refusals:
         """Return what makes the errors of a call, knowing what they must not hold."""
-        texts = [secret.reveal() for secret in self._headers.values()]
-        texts += [*settings.headers.values(), self._key().reveal()]
+        texts = [*(secret.reveal() for secret in self._headers.values()), *settings.headers.values()]
+        # A server that quotes an `Authorization: Bearer …` quotes it without its first word.
+        texts += [text.partition(" ")[2] for text in texts]
+        texts.append(self._key().reveal())
         return Refusals(self._name, model_id, [text for text in texts if len(text) >= _SHORTEST_SECRET_CHARS])
 
     def post(self, path: str, body: bytes, settings: Settings, refusals: Refusals, more: Mapping[str, str]) -> Post:
@@ -126,7 +128,7 @@ class Endpoint:
         if "://" not in set_url:
             set_url = f"http://{set_url}"
         path = self._provider.base_url_path
-        return _checked_url(set_url if set_url.endswith(path) else set_url + path)
+        return checked_url(set_url if set_url.endswith(path) else set_url + path)
 
     def _key(self) -> Secret:
         if self._api_key is not None:
@@ -138,10 +140,21 @@ class Endpoint:
         return next((key for key in keys if key), Secret(""))
 
 
-def _checked_url(url: str) -> str:
-    parts = urlsplit(url)
+def checked_url(url: str) -> str:
+    """Return an address without a slash at its end.
+
+    Raises:
+        ConfigurationError: It is none, or holds what may be a secret.
+    """
+    try:
+        parts = urlsplit(url)
+    except ValueError:
+        shown = "" if {"@", "?"} & set(url) else f": {url!r}"
+        raise ConfigurationError(f"base_url is no http or https URL{shown}") from None
     if parts.username is not None or parts.password is not None:
         raise ConfigurationError("base_url holds a name or a password; pass headers instead")
+    if parts.query:
+        raise ConfigurationError("base_url has a query; pass a client with params instead")
     if parts.scheme not in ("http", "https") or not parts.hostname or parts.fragment:
         raise ConfigurationError(f"base_url is no http or https URL: {url!r}")
     return url.rstrip("/")

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import json
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from email.utils import parsedate_to_datetime
 from typing import Any, cast
+from urllib.parse import quote
 
 from pydantic_core import from_json
 
@@ -17,7 +19,8 @@ __all__ = ["Refusals", "is_retryable_status", "outline", "retry_after_s"]
 
 _RETRYABLE = frozenset({408, 409, 425, 429})
 _EXCERPT_CHARS = 500
-_STRING = re.compile(r'"((?:[^"\\]|\\.)*)(?:"(\s*:)?|\\?\Z)', re.DOTALL)
+_STRING_OR_WORD = re.compile(r'"(?:[^"\\]|\\.)*(?:"(\s*:)?|\\?\Z)|[^\s{}\[\],:"]+', re.DOTALL)
+_PLAIN = re.compile(r"true|false|null|-?[0-9.]+([eE][+-]?[0-9]+)?")
 _REQUEST_IDS = ("x-request-id", "request-id", "x-amzn-requestid", "cf-ray")
 
 
@@ -34,23 +37,34 @@ def retry_after_s(headers: Mapping[str, str], now: datetime | None = None) -> fl
             return float(value) / per_second
     try:
         until = parsedate_to_datetime(headers.get("retry-after", ""))
-    except ValueError:
+    except (ValueError, OverflowError):
         return None
     aware = until if until.tzinfo else until.replace(tzinfo=UTC)
     return max(0.0, (aware - (now or datetime.now(UTC))).total_seconds())
 
 
-def outline(data: bytes, limit_chars: int = 160) -> str:
+def outline(data: bytes, limit_chars: int = 160, clean: Callable[[str], str] = str) -> str:
     """Return the shape of what a stream held, names and brackets, without its texts.
 
     What a model said is not for an error: no guardrail has seen it yet.
+
+    Args:
+        data: What came.
+        limit_chars: The longest shape.
+        clean: Takes secrets out, before anything is cut.
     """
     text = data[: limit_chars * 4].decode("utf-8", "replace").strip()
     if not text.startswith(("{", "[")):
         return "no JSON"
-    shape = _STRING.sub(lambda found: found.group() if found.group(2) else '"…"', text)
-    shape = re.sub(r"\s+", " ", shape)
+    shape = clean(re.sub(r"\s+", " ", _STRING_OR_WORD.sub(_without_text, text)))
     return shape if len(shape) <= limit_chars else f"{shape[:limit_chars]}…"
+
+
+def _without_text(found: re.Match[str]) -> str:
+    """Return a name, a number or a constant as it is, and dots for everything else."""
+    if found.group().startswith('"'):
+        return found.group() if found.group(1) else '"…"'
+    return found.group() if _PLAIN.fullmatch(found.group()) else "…"
 
 
 @dataclass(frozen=True, slots=True)
@@ -95,27 +109,39 @@ class Refusals:
             retryable=is_retryable_status(status) if retryable is None else retryable,
             retry_after_s=retry_after_s(known),
             body=None if body is None else self.clean(body)[:_EXCERPT_CHARS],
-            request_id=request_id,
+            request_id=None if request_id is None else self.clean(request_id),
         )
 
     def refused(self, status: int, headers: Mapping[str, str], body: bytes) -> ModelError:
         """Return the error for a response with a status that is not 200."""
         text = body.decode("utf-8", "replace")
-        said = said_by(parsed(body)) or " ".join(self.clean(text).split())[:_EXCERPT_CHARS] or "nothing"
+        said = self.clean(said_by(parsed(body)) or " ".join(text.split()))[:_EXCERPT_CHARS] or "nothing"
         return self.error(f"HTTP {status}: {said}", status=status, headers=headers, body=text)
 
     def reported(self, error: object, headers: Mapping[str, str]) -> ModelError:
         """Return the error for one that came as an event of a stream."""
         status = _status_of(error)
         message = said_by({"error": error}) or "an error without a text"
-        return self.error(message, status=status, headers=headers)
+        return self.error(self.clean(message)[:_EXCERPT_CHARS], status=status, headers=headers)
+
+    def outline(self, data: bytes) -> str:
+        """Return the shape of what a stream held; see `outline`."""
+        return outline(data, clean=self.clean)
 
     def clean(self, text: str) -> str:
-        """Return the text without the secrets."""
-        for secret in self.secrets:
-            if secret:
-                text = text.replace(secret, "[secret]")
+        """Return the text without the secrets, as they are or escaped.
+
+        Comes before every cut: of a secret that is cut, the rest would stay.
+        """
+        forms = {form for secret in self.secrets if secret for form in _forms(secret)}
+        for form in sorted(forms, key=len, reverse=True):
+            text = text.replace(form, "[secret]")
         return text
+
+
+def _forms(secret: str) -> tuple[str, ...]:
+    quoted = json.dumps(secret)[1:-1]
+    return secret, quoted, quoted.replace("/", "\\/"), quote(secret, safe="")
 
 
 _STATUS_BY_TYPE = {
@@ -156,7 +182,7 @@ def parsed(body: bytes) -> object:
 
 
 def said_by(body: object) -> str | None:
-    """Return the text of an error in the shapes that providers use."""
+    """Return the text of an error, however long, in the shapes that providers use."""
     if isinstance(body, list) and body:
         return said_by(cast("list[object]", body)[0])
     if not isinstance(body, Mapping):
@@ -165,7 +191,7 @@ def said_by(body: object) -> str | None:
     for name in ("error", "message", "detail", "msg"):
         value = fields.get(name)
         if isinstance(value, str) and value:
-            return value[:_EXCERPT_CHARS]
+            return value
         if (inner := said_by(value)) is not None:
             return inner
     return None

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sys
 from collections.abc import AsyncGenerator, AsyncIterator, Callable, Mapping
-from contextlib import asynccontextmanager
+from contextlib import asynccontextmanager, suppress
 from dataclasses import dataclass
 from typing import Any, Self
 
@@ -18,6 +18,7 @@ from sluiceway.models._errors import Refusals
 __all__ = ["Exchange", "Post", "Timeouts", "exchange"]
 
 _REFUSAL_BYTES = 64 * 1024
+_REFUSAL_S = 5.0
 _CLOSING_S = 5.0
 _ENDING_S = 0.1
 
@@ -123,10 +124,21 @@ class Exchange:
 
     async def read_all(self, limit_bytes: int) -> bytes:
         """Return the rest of the body, cut at the limit."""
-        body = b""
+        body = bytearray()
+        await self._read_into(body, limit_bytes)
+        return bytes(body[:limit_bytes])
+
+    async def read_most(self, limit_bytes: int) -> bytes:
+        """Return what can be had of the rest of the body, also where it stalls, breaks or is broken."""
+        body = bytearray()
+        with anyio.move_on_after(_REFUSAL_S):
+            with suppress(ModelError):
+                await self._read_into(body, limit_bytes)
+        return bytes(body[:limit_bytes])
+
+    async def _read_into(self, body: bytearray, limit_bytes: int) -> None:
         while len(body) < limit_bytes and (piece := await self.read()) is not None:
             body += piece
-        return body[:limit_bytes]
 
     async def close(self) -> None:
         """Close the response, and the connection where the body is not at its end."""
@@ -171,7 +183,7 @@ async def exchange(client: HttpClient, post: Post, refusals: Refusals, timeouts:
     answer = Exchange(response, refusals, timeouts, deadline)
     try:
         if response.status_code != 200:
-            body = await answer.read_all(_REFUSAL_BYTES)
+            body = await answer.read_most(_REFUSAL_BYTES)
             raise refusals.refused(response.status_code, answer.headers, body)
         yield answer
     finally:

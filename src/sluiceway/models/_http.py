@@ -8,7 +8,7 @@ from types import TracebackType
 from typing import Self
 
 from sluiceway.messages import Chunk
-from sluiceway.models._client import Connections, HttpClient, checked_client, hold_connections, shared_client
+from sluiceway.models._client import Holds, HttpClient, checked_client, shared_client
 from sluiceway.models._endpoint import Endpoint
 from sluiceway.models._errors import Refusals
 from sluiceway.models._exchange import Post, Timeouts, exchange
@@ -36,7 +36,7 @@ class HttpModel:
         self._endpoint = endpoint
         self._client = checked_client(client)
         self._timeouts = Timeouts() if timeouts is None else timeouts
-        self._held: list[Connections] = []
+        self._holds = Holds()
 
     @property
     def base_url(self) -> str | None:
@@ -44,18 +44,17 @@ class HttpModel:
         return self._endpoint.given_url
 
     async def __aenter__(self) -> Self:
-        self._held.append(hold_connections())
+        self._holds.hold()
         return self
 
     async def __aexit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
-        await self.aclose()
+        await self._holds.let_go()
 
     async def aclose(self) -> None:
         """Let go of the connections that `async with` keeps open; again is nothing."""
-        while self._held:
-            await self._held.pop().aclose()
+        await self._holds.aclose()
 
     @asynccontextmanager
     async def _answered(

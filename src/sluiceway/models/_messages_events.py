@@ -12,7 +12,7 @@ from typing import Any, cast
 from sluiceway._types import new_id
 from sluiceway.messages import Chunk, SourcePart, Usage
 from sluiceway.models._answer import Answer, ToolDraft, count
-from sluiceway.models._errors import Refusals, outline
+from sluiceway.models._errors import Refusals
 from sluiceway.models._sse import ServerEvent
 
 __all__ = ["MessagesEvents"]
@@ -62,7 +62,7 @@ class MessagesEvents:
         """Return the chunks of an event."""
         fields = self._answer.load(event)
         kind = fields.get("type")
-        if kind == "error" or "error" in fields:
+        if kind == "error" or fields.get("error"):
             raise self._refusals.reported(fields.get("error") or fields, {})
         try:
             if isinstance(kind, str):
@@ -71,7 +71,8 @@ class MessagesEvents:
         except (KeyError, TypeError, AttributeError):
             pass
         raise self._refusals.error(
-            f"event {self._answer.events} is no event of a message: {outline(event.data)}", retryable=True
+            f"event {self._answer.events} is no event of a message: {self._refusals.outline(event.data)}",
+            retryable=True,
         )
 
     def end(self) -> Sequence[Chunk]:
@@ -97,10 +98,12 @@ class MessagesEvents:
 
     def _block_start(self, fields: Mapping[str, Any]) -> Sequence[Chunk]:
         block = self._block = _mapping(fields["content_block"])
-        self._signature = block.get("signature") or ""
+        self._signature = _text_of(block.get("signature") or "")
         kind = block["type"]
         if kind in ("tool_use", "server_tool_use"):
-            self._draft = ToolDraft(block["id"], block["name"], provider_executed=kind != "tool_use")
+            self._draft = ToolDraft(
+                _text_of(block["id"]), _text_of(block["name"]), provider_executed=kind != "tool_use"
+            )
         if kind == "text":
             return self._text("text", block.get("text") or "")
         if kind == "thinking":
@@ -143,7 +146,7 @@ class MessagesEvents:
             return [
                 answer.chunk(
                     "tool-result",
-                    tool_call_id=block["tool_use_id"],
+                    tool_call_id=_text_of(block["tool_use_id"]),
                     tool_name=kind.removesuffix(_RESULT),
                     result=block.get("content"),
                     provider_executed=True,

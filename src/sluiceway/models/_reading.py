@@ -7,14 +7,14 @@ from collections.abc import AsyncGenerator, Sequence
 from typing import Protocol, cast
 
 from sluiceway.messages import Chunk
-from sluiceway.models._errors import Refusals, outline, parsed, said_by
+from sluiceway.models._errors import Refusals, parsed, said_by
 from sluiceway.models._exchange import Exchange
 from sluiceway.models._sse import EventTooLong, ServerEvent, SSEDecoder
 
 __all__ = ["EventMapper", "chunks_of"]
 
 _WHOLE_BYTES = 32 * 1024 * 1024
-_TITLE = re.compile(r"<title[^>]{0,200}>([^<]{1,200})", re.IGNORECASE)
+_TITLE = re.compile(r"<title[^>]{0,200}>([^<]{1,2000})", re.IGNORECASE)
 
 
 class EventMapper(Protocol):
@@ -72,11 +72,14 @@ async def _whole(answer: Exchange, refusals: Refusals) -> ServerEvent:
     """
     body = await answer.read_all(_WHOLE_BYTES)
     value: object = parsed(body)
-    if answer.content_type.endswith("json") and isinstance(value, dict) and "error" not in value:
+    fields = cast("dict[str, object]", value) if isinstance(value, dict) else None
+    if answer.content_type.endswith("json") and fields is not None and not fields.get("error"):
         return ServerEvent("", body)
     title = _TITLE.search(body.decode("utf-8", "replace"))
-    said = said_by(cast("object", value)) or (" ".join(title.group(1).split()) if title else outline(body))
+    said = said_by(cast("object", fields or value)) or (
+        " ".join(title.group(1).split()) if title else refusals.outline(body)
+    )
     raise refusals.error(
-        f"expected an event stream, received {answer.content_type} ({len(body)} bytes): {said[:200]}",
+        f"expected an event stream, received {answer.content_type} ({len(body)} bytes): {refusals.clean(said)[:200]}",
         headers=answer.headers,
     )

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from sluiceway.errors import ConfigurationError
 from sluiceway.models._anthropic import AnthropicMessages
+from sluiceway.models._endpoint import checked_url
 from sluiceway.models._openai import OpenAIChat
 from sluiceway.models._port import Model
 from sluiceway.models._providers import PROVIDERS
@@ -38,6 +39,7 @@ def route(model: str | Model) -> Model:
     if "://" in model:
         address, _, name = model.partition("#")
         if not name:
+            checked_url(address)  # before it is shown
             raise ConfigurationError(f"{address!r} names no model; write {address}#model")
         return OpenAIChat(name, provider="openai-compatible", base_url=address)
     provider, _, name = model.partition("/")

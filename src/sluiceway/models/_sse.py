@@ -120,7 +120,7 @@ class SSEDecoder:
         if value.startswith(b" "):
             value = value[1:]
         if field == b"data":
-            self._data_bytes += len(value)
+            self._data_bytes += len(value) + 1
             if self._data_bytes > self._limit_bytes:
                 raise EventTooLong
             self._data.append(value)

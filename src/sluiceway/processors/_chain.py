@@ -204,10 +204,15 @@ class _Binder:
             )
         options = node.options
         on_error = options.on_error or step.on_error
-        placed = step.at(node.path, self.index, on_error=on_error, thread=options.thread or step.thread)
+        placed = step.at(
+            node.path,
+            self.index,
+            on_error=on_error,
+            thread=options.thread or step.thread,
+            options=replace(options, on_error=None),
+        )
         self.index += 1
-        # The step itself sees to its errors, so that they are told with the processor's name.
-        return Call(placed, node.path, replace(options, on_error=None), opaque=node.opaque)
+        return Call(placed, node.path, opaque=node.opaque)
 
 
 def _entries(plan: Plan) -> tuple[Plan, ...]:

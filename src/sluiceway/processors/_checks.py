@@ -35,10 +35,11 @@ class Check:
         """What it raised."""
 
     async def run(self) -> None:
-        """Run it; what it raises but a cancellation is kept in `error`."""
+        """Run it; what it raises is kept in `error`, and a cancellation goes up as well."""
         try:
             await run_plan(self._plan, self._call, self.scope)
-        except anyio.get_cancelled_exc_class():
+        except anyio.get_cancelled_exc_class() as error:
+            self.error = error  # a check that was cut off has not passed, whoever did it
             raise
         except BaseException as error:  # noqa: BLE001 - raised when those before it have passed
             self.error = unwrapped(error)
@@ -63,12 +64,14 @@ async def run_checks(checks: Sequence[Check]) -> None:
         index = next(waiting)
         if index > failed:
             return
-        with scopes[index]:
-            await checks[index].run()
-        if checks[index].error is not None and index < failed:
-            failed = index
-            for later in scopes[index + 1 :]:
-                later.cancel()
+        try:
+            with scopes[index]:
+                await checks[index].run()
+        finally:
+            if checks[index].error is not None and index < failed:
+                failed = index
+                for later in scopes[index + 1 :]:
+                    later.cancel()
 
     async with anyio.create_task_group() as group:
         for _ in checks:

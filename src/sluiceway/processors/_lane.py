@@ -159,7 +159,7 @@ def processor_lane(call: Call, step: ProcessorStep, scope: HookScope, base: Hook
         finish=finish,
         step=step,
         wants_data=bool(getattr(step.processor, "process_data_parts", False)),
-        options=call.options,
+        options=step.options,
     )
 
 

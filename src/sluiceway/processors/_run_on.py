@@ -260,12 +260,15 @@ class _Job:
     def __init__(self) -> None:
         self.done = anyio.Event()
         self.call: HookCall | None = None
-        self.error: Exception | None = None
+        self.error: BaseException | None = None
 
     async def run(self, run: Callable[[], Any]) -> None:
         try:
             self.call = await run()
-        except Exception as error:  # noqa: BLE001 - raised when it is this one's turn
+        except anyio.get_cancelled_exc_class() as error:
+            self.error = error  # one that a processor let out by itself is its error
+            raise
+        except BaseException as error:  # noqa: BLE001 - raised when it is this one's turn
             self.error = error
         finally:
             self.done.set()

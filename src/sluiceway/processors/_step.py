@@ -12,8 +12,8 @@ from typing import Any, Final, cast
 
 import anyio.to_thread
 
-from sluiceway.engine import AuditEntry, OnError
-from sluiceway.errors import MergeConflict, ProcessorError, StorageError, TripWire, text_of
+from sluiceway.engine import PLAIN, AuditEntry, OnError, StepOptions, guarded
+from sluiceway.errors import MergeConflict, ProcessorError, StepTimeoutError, StorageError, TripWire, text_of
 from sluiceway.messages import ListEdit
 from sluiceway.processors._call import HookCall
 from sluiceway.processors._contexts import CONTEXTS, HookContext
@@ -28,7 +28,7 @@ from sluiceway.processors._scope import HookScope, log
 __all__ = ["ProcessorStep", "failure", "nothing_left", "report", "tripped", "undeclared"]
 
 _CAN_EMPTY: Final = frozenset({"process_input", "process_input_step"})
-_PASS: Final = (ProcessorError, MergeConflict, StorageError)
+_PASS: Final = (ProcessorError, MergeConflict, StepTimeoutError, StorageError)
 """Errors that leave a hook as they are: they say already what is wrong and where."""
 
 
@@ -43,6 +43,8 @@ class ProcessorStep:
         thread: Whether plain hooks run in a worker thread.
         id: The id it goes by here; None takes the processor's.
         hooks: The hooks that count here; None: all it has.
+        options: Timeout and further tries. The step sees to them itself, so that `on_error` is
+            asked only when it has given up, and what comes of it is told with the processor's name.
     """
 
     __slots__ = (
@@ -53,6 +55,7 @@ class ProcessorStep:
         "key",
         "methods",
         "on_error",
+        "options",
         "path",
         "processor",
         "silent",
@@ -69,8 +72,10 @@ class ProcessorStep:
         thread: bool = False,
         id: str | None = None,  # noqa: A002 - the field's own name
         hooks: frozenset[str] | None = None,
+        options: StepOptions = PLAIN,
     ) -> None:
         self.processor = processor
+        self.options = options
         self.id = id or cast("str", processor.id)  # pyright: ignore[reportAttributeAccessIssue]
         self.key = f"processor:{self.id}"
         self.path = path or self.key
@@ -92,7 +97,9 @@ class ProcessorStep:
             if barred:
                 self.barred[hook] = barred
 
-    def at(self, path: str, index: int, *, on_error: OnError | None, thread: bool) -> ProcessorStep:
+    def at(
+        self, path: str, index: int, *, on_error: OnError | None, thread: bool, options: StepOptions = PLAIN
+    ) -> ProcessorStep:
         """Return the same processor in another place."""
         return ProcessorStep(
             self.processor,
@@ -102,13 +109,38 @@ class ProcessorStep:
             thread=thread,
             id=self.id,
             hooks=frozenset(self.hooks),
+            options=options,
         )
 
     async def run(self, data: HookCall, scope: HookScope) -> HookCall:
         """Run the hook of the call, if the processor has it, and put its outcome into effect."""
-        method = self.methods.get(data.hook)
-        if method is None:
+        if data.hook not in self.methods:
             return data
+        if self.options.bare:
+            return await self._once(data, scope)
+        return await self._patiently(data, scope)
+
+    async def _patiently(self, data: HookCall, scope: HookScope) -> HookCall:
+        """Run the hook within its timeout and again where it failed; then ask `on_error`."""
+        plain = self.at(self.path, self.index, on_error="raise", thread=self.thread)
+
+        async def attempt(number: int) -> HookCall:
+            del number
+            # What a try did before it failed goes with its fork.
+            return data.join({self.key: await plain._once(data.fork(), scope)})
+
+        try:
+            return await guarded(attempt, self.options, path=self.path, run_id=scope.run_id, unchanged=data)
+        except Exception as error:
+            raised = failure(scope, self, data.hook, error)
+            if raised is None:
+                return data
+            if isinstance(raised, TripWire):
+                await tripped(scope, self, data.hook, raised)
+            raise raised from (error if raised is not error else error.__cause__)
+
+    async def _once(self, data: HookCall, scope: HookScope) -> HookCall:
+        method = self.methods[data.hook]
         # What a hook did before it failed goes with the fork.
         work = data.fork() if self.on_error == "continue" else data
         ctx = CONTEXTS[data.hook](scope, self, work)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import socket
+from pathlib import Path
 
 from sluiceway._types import new_id
 
@@ -12,13 +13,22 @@ __all__ = ["holder_is_gone", "holder_token"]
 
 def holder_token(prefix: str = "claim") -> str:
     """Return a new token that names this machine and process."""
-    return f"{socket.gethostname()}/{os.getpid()}/{new_id(prefix)}"
+    return f"{_place()}/{os.getpid()}/{new_id(prefix)}"
+
+
+def _place() -> str:
+    """Return what tells apart where process ids mean the same; a name alone does not, containers may share it."""
+    try:
+        boot = Path("/proc/sys/kernel/random/boot_id").read_text("ascii").strip()
+        return f"{socket.gethostname()}/{boot}/{Path('/proc/self/ns/pid').readlink()}"
+    except OSError:  # not Linux
+        return socket.gethostname()
 
 
 def holder_is_gone(token: str) -> bool:
     """Whether the process that a token names ran on this machine and has ended."""
     host, _, rest = token.rpartition("/")[0].rpartition("/")
-    if host != socket.gethostname() or not rest.isascii() or not rest.isdecimal():
+    if host != _place() or not rest.isascii() or not rest.isdecimal():
         return False
     try:
         os.kill(int(rest), 0)

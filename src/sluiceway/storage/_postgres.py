@@ -136,7 +136,7 @@ class Postgres:
                 with self._lock:
                     self._users -= 1
                 self._drop_unused()
-        except self._sa.exc.SQLAlchemyError as error:
+        except (self._sa.exc.SQLAlchemyError, UnicodeEncodeError) as error:
             raise self._failure(error) from error
 
     def _use(self) -> Any:
@@ -149,8 +149,12 @@ class Postgres:
                     pool_pre_ping=True,
                     hide_parameters=True,
                 )
-                with engine.begin() as connection:
-                    self._migrate(connection)
+                try:
+                    with engine.begin() as connection:
+                        self._migrate(connection)
+                except BaseException:
+                    engine.dispose()
+                    raise
                 self._engine = engine
             self._users += 1
             return self._engine

@@ -46,7 +46,17 @@ class SQLite:
         busy_s: How long a call waits for another program that writes, in seconds; None: ten.
     """
 
-    __slots__ = ("_busy_s", "_component", "_connection", "_counting", "_holders", "_lock", "_migrations", "path")
+    __slots__ = (
+        "_busy_s",
+        "_component",
+        "_connection",
+        "_counting",
+        "_file",
+        "_holders",
+        "_lock",
+        "_migrations",
+        "path",
+    )
 
     def __init__(
         self, path: str | Path | None, *, component: str, migrations: Sequence[str], busy_s: float | None = None
@@ -58,6 +68,7 @@ class SQLite:
         self._lock = threading.Lock()
         self._counting = threading.Lock()
         self._connection: sqlite3.Connection | None = None
+        self._file: tuple[int, int] | None = None
         self._holders = 0
 
     async def read(self, query: Callable[[sqlite3.Connection], T]) -> T:
@@ -109,7 +120,7 @@ class SQLite:
                     if connection.in_transaction:
                         connection.execute("ROLLBACK")
                     raise
-            except (sqlite3.Error, OSError) as error:
+            except (sqlite3.Error, OSError, OverflowError, UnicodeEncodeError) as error:
                 raise self._failure(error) from error
             finally:
                 if not self._holders and self.path is not None:
@@ -118,7 +129,9 @@ class SQLite:
 
     def _open(self) -> sqlite3.Connection:
         if self._connection is not None:
-            return self._connection
+            if self._file == _identity(self.path):
+                return self._connection
+            self._drop()  # another file is there now, or none; what is written to this one nobody will find
         if self.path is not None:
             self.path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
             if not self.path.exists():
@@ -138,7 +151,7 @@ class SQLite:
         except BaseException:
             connection.close()
             raise
-        self._connection = connection
+        self._connection, self._file = connection, _identity(self.path)
         return connection
 
     def _close(self) -> None:
@@ -154,3 +167,12 @@ class SQLite:
         said = str(error)
         fix = next((fix for sign, fix in _FIXES if sign in said.lower()), "see the cause")
         return StorageError(f"the database {self.path or 'in memory'}: {said}; {fix}")
+
+
+def _identity(path: Path | None) -> tuple[int, int] | None:
+    """Return what tells a file from another of its name; None: there is none."""
+    try:
+        found = None if path is None else path.stat()
+    except FileNotFoundError:
+        return None
+    return None if found is None else (found.st_dev, found.st_ino)

@@ -7,9 +7,12 @@ import sqlite3
 from pathlib import Path
 from typing import Any
 
+import anyio
+import psycopg
 import pytest
 from sqlalchemy import create_engine, text
 
+from sluiceway import Message
 from sluiceway.errors import ConfigurationError, StorageError
 from sluiceway.memory import Memory, MemoryStore, PostgresStore, SQLiteStore
 from tests.support.memory import ON, kept, remembering
@@ -135,6 +138,29 @@ async def test_gone_while_it_runs(tmp_path: Path) -> None:
     assert await kept(memory) == [("user", "again"), ("assistant", "two")]
 
 
+def remove(path: Path) -> None:
+    """Delete an SQLite file, with what lies beside it."""
+    for file in path.parent.glob(f"{path.name}*"):
+        file.unlink()
+
+
+@pytest.mark.parametrize("moved", [False, True])
+async def test_gone_while_it_is_held_open(tmp_path: Path, moved: bool) -> None:
+    """What is said from then on is in the file that is there, and not in one that nobody can open."""
+    path = tmp_path / "memory.db"
+    agent, _, memory = remembering("one", "two", "three", memory=Memory(SQLiteStore(path)))
+    async with memory:
+        await agent.generate("hi", memory=ON)
+        if moved:
+            shutil.move(path, tmp_path / "old.db")
+        remove(path)
+        await agent.generate("again", memory=ON)
+        await agent.generate("more", memory=ON)
+
+    expected = [("user", "again"), ("assistant", "two"), ("user", "more"), ("assistant", "three")]
+    assert await kept(Memory(SQLiteStore(path))) == expected
+
+
 async def test_no_server() -> None:
     await fails(PostgresStore("postgresql://nobody:secret-word@127.0.0.1:1/none"), "the database 'none' at 127.0.0.1")
 
@@ -173,3 +199,48 @@ async def test_a_thread_id_that_no_store_keeps(store: MemoryStore) -> None:
         with pytest.raises(StorageError, match=r"the thread id .* cannot be stored"):
             await agent.generate("hi", memory={"thread": thread, "resource": "u1"})
     assert model.calls == []
+
+
+@pytest.mark.parametrize("name", ["a\0b", "half \ud83d"])
+async def test_an_id_that_no_store_keeps_is_refused_before_the_model_is_called(store: MemoryStore, name: str) -> None:
+    agent, model, memory = remembering("one", memory=Memory(store, working_memory=True))
+    with pytest.raises(StorageError, match=r"the message id .* cannot be stored"):
+        await agent.generate(Message("hi", id=name), memory=ON)
+    assert model.calls == []
+
+    for call in (
+        lambda: memory.recall(name),
+        lambda: memory.delete_thread(name),
+        lambda: memory.delete_messages(name),
+        lambda: memory.working_memory(resource=name),
+        lambda: memory.update_working_memory({"memory": "x"}, thread=name),
+    ):
+        with pytest.raises(StorageError, match="cannot be stored: an id is not empty, and valid text without NUL"):
+            await call()
+
+
+@pytest.mark.parametrize("value", ["half \ud83d", 1 << 70])
+async def test_a_value_that_a_database_does_not_take_is_its_error(
+    tmp_path: Path, postgres_url: str, value: Any
+) -> None:
+    for store in (SQLiteStore(tmp_path / "memory.db"), PostgresStore(fresh_schema(postgres_url))):
+        with pytest.raises(StorageError, match="the database"):
+            await (store.threads(limit=value) if isinstance(value, int) else store.thread(value))
+
+
+async def test_a_newer_version_of_postgres_tables_leaves_no_connection_open(postgres_url: str) -> None:
+    dsn = fresh_schema(postgres_url)
+    store = PostgresStore(dsn)
+    await store.threads()
+    with psycopg.connect(dsn) as connection:
+        connection.execute("UPDATE sluiceway_schema SET version = 99")
+    mine = "SELECT count(*) FROM pg_stat_activity WHERE backend_type = 'client backend' AND pid <> pg_backend_pid()"
+    with psycopg.connect(dsn, autocommit=True) as connection:
+        before = connection.execute(mine).fetchone()
+        with pytest.raises(StorageError, match="have version 99, this program knows 1"):
+            await store.threads()
+        for _ in range(100):
+            if connection.execute(mine).fetchone() == before:
+                return
+            await anyio.sleep(0.02)
+        assert connection.execute(mine).fetchone() == before

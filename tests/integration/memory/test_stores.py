@@ -135,6 +135,26 @@ async def test_title_and_metadata_of_a_thread(store: MemoryStore) -> None:
     assert await store.thread("t2") == Thread("t2", None, NOW, NOW, "Half ? and", {"k": ["ü", "\0"]})
 
 
+async def test_a_turn_can_say_what_its_thread_is_to_be(store: MemoryStore) -> None:
+    first = Thread("t1", "u1", NOW - timedelta(days=3), NOW, "One", {"n": 1})
+    await store.save_turn(replace(turn("a"), thread=first))
+    assert await store.thread("t1") == first
+    await store.save_turn(replace(turn(), thread=replace(first, created_at=NOW, title=None)))
+    assert await store.thread("t1") == replace(first, title=None)
+    await store.save_turn(turn("b", at=NOW + timedelta(days=1)))
+    assert await store.thread("t1") == replace(first, title=None, updated_at=NOW + timedelta(days=1))
+
+    foreign = Turn("t1", "u2", NOW, thread=replace(first, resource_id="u2", title="Theirs"))
+    with pytest.raises(StorageError, match="belongs to another resource"):
+        await store.save_turn(foreign)
+    failing = replace(turn("c"), thread=replace(first, title="Half"), lease="lost")
+    with pytest.raises(StorageError, match="was taken over"):
+        await store.save_turn(failing)
+    assert await store.thread("t1") == replace(first, title=None, updated_at=NOW + timedelta(days=1))
+    await store.save_turn(Turn("t2", None, NOW, thread=Thread("t2", None, NOW, NOW, "Empty")))
+    assert await store.thread("t2") == Thread("t2", None, NOW, NOW, "Empty")
+
+
 async def test_a_deleted_thread_is_gone_with_all_that_hangs_on_it(store: MemoryStore) -> None:
     working = [WorkingChange("thread", "t1", lambda _: "x"), WorkingChange("resource", "u1", lambda _: "y")]
     await store.save_turn(Turn("t1", "u1", NOW, [row("a")], [("i", "a")], working))

@@ -27,6 +27,9 @@ pytestmark = pytest.mark.anyio
         ("{'path': 'a/bc/de", "the arguments of the call of tool 'rm' are no JSON object (17 characters)"),
         ("[1]", "the arguments of the call of tool 'rm' are no JSON object (3 characters)"),
         ("nonsense", "the arguments of the call of tool 'rm' are no JSON object (8 characters)"),
+        ("{" * 4_000 + "}", "the arguments of the call of tool 'rm' are no JSON object (4001 characters)"),
+        (f'{{"a":{"[" * 9_000}}}', "the arguments of the call of tool 'rm' are no JSON object (9006 characters)"),
+        ("{" * 99_999 + "}", "the arguments of the call of tool 'rm' are no JSON object (100000 characters)"),
     ],
 )
 async def test_arguments_that_were_cut_are_not_guessed_at(server: ModelServer, arguments: str, text: str) -> None:

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import gc
+import threading
 from collections.abc import AsyncIterator
+from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
 import anyio
@@ -11,6 +13,7 @@ import httpx
 import httpx2
 import pytest
 
+from sluiceway import Agent
 from sluiceway.errors import ConfigurationError, ModelError
 from sluiceway.models import ModelCall, OpenAIChat, hold_connections
 from tests.integration.models._calls import BOTH, KEY, Make, answer, asking, failure, openai, quick, text
@@ -163,6 +166,38 @@ async def test_no_scope_stays_open_between_two_reads(server: ModelServer) -> Non
         rest += chunk.text
     await two.close()
     assert rest == "abc"
+
+
+@pytest.mark.parametrize("kind", ["model", "agent"])
+def test_one_model_or_agent_entered_in_the_loops_of_two_threads(
+    server: ModelServer, kind: str, anyio_backend: str
+) -> None:
+    """The one that leaves first closes nothing of the other's, least of all from its own loop."""
+    server.play(chat("ok"))
+    model = openai(server)
+    entered = model if kind == "model" else Agent(id="a", model=model)
+    first_in, second_in, first_out = threading.Event(), threading.Event(), threading.Event()
+
+    async def first() -> None:
+        async with entered:
+            await text(model)
+            first_in.set()
+            await anyio.to_thread.run_sync(second_in.wait, 10)
+
+    async def second() -> None:
+        await anyio.to_thread.run_sync(first_in.wait, 10)
+        async with entered:
+            await text(model)
+            second_in.set()
+            await anyio.to_thread.run_sync(first_out.wait, 10)
+            await text(model)
+
+    with ThreadPoolExecutor(2) as pool:
+        both = [pool.submit(anyio.run, work, backend=anyio_backend) for work in (first, second)]
+        both[0].add_done_callback(lambda _: first_out.set())
+        for done in both:
+            done.result(20)
+    assert [request.connection - server.requests[0].connection for request in server.requests] == [0, 1, 1]
 
 
 class Stalling(httpx.AsyncByteStream):

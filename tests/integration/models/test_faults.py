@@ -192,6 +192,10 @@ async def test_events_that_are_something_else(
         {"tool_calls": "x"},
         {"tool_calls": [{"function": "x"}]},
         {"reasoning_details": [5]},
+        {"tool_calls": [{"id": ["x"], "function": {"name": "f"}}]},
+        {"tool_calls": [{"id": "c", "function": {"name": ["f"]}}]},
+        {"tool_calls": [{"id": "c", "function": {"name": "f", "arguments": 5}}]},
+        {"tool_calls": [{"id": "c", "function": {"name": "f", "arguments": ["x"]}}]},
         "x",
     ],
 )
@@ -202,8 +206,27 @@ async def test_deltas_of_the_wrong_types(server: ModelServer, delta: Any) -> Non
 
 
 @pytest.mark.parametrize(
+    "fields",
+    [{"usage": "x"}, {"usage": [1]}, {"x_groq": 5}, {"usage": {"prompt_tokens_details": 5}}],
+)
+async def test_counts_of_the_wrong_types(server: ModelServer, fields: Any) -> None:
+    server.play(Answer([sse({"choices": [], **fields})]))
+    error, _ = await failure(openai(server))
+    assert "openai: event 1 is no chunk of a chat completion" in str(error)
+
+
+@BOTH
+async def test_an_error_that_is_null_is_none(server: ModelServer, make: Make, name: str, plain: str) -> None:
+    server.play(Answer([transcript(plain).replace(b'data: {"', b'data: {"error": null, "')]))
+    assert await text(make(server)) == WHOLE
+
+
+@pytest.mark.parametrize(
     "event",
     [
+        {"type": "content_block_start", "content_block": {"type": "tool_use", "id": 5, "name": "f"}},
+        {"type": "content_block_start", "content_block": {"type": "tool_use", "id": "c", "name": ["f"]}},
+        {"type": "content_block_start", "content_block": {"type": "thinking", "signature": 5}},
         {"type": "message_start"},
         {"type": "message_start", "message": 5},
         {"type": "content_block_start"},
@@ -240,6 +263,14 @@ async def test_an_answer_of_another_type(
     error, _ = await failure(make(server))
     assert str(error) == f"{name}: expected an event stream, received {said}"
     assert error.request_id == "req_9"
+
+
+async def test_a_long_answer_of_another_type_takes_no_long_time(server: ModelServer) -> None:
+    """The work is linear in the bytes, however small the pieces are."""
+    server.play(Answer([b"x" * 1024] * 20_000, headers={"content-type": "text/html"}, framing="close"))
+    with anyio.fail_after(5):
+        error, _ = await failure(openai(server))
+    assert str(error) == "openai: expected an event stream, received text/html (20480000 bytes): no JSON"
 
 
 @BOTH

@@ -21,11 +21,16 @@ from tests.integration.models._calls import (
     failure,
     half,
     openai,
+    quick,
 )
 from tests.integration.modelserver import (
     Answer,
     Close,
+    Hang,
     ModelServer,
+    Pause,
+    Reset,
+    Step,
     chat,
     refusal,
     transcript,
@@ -65,6 +70,27 @@ async def test_a_refusal_that_is_no_json(server: ModelServer, make: Make, name: 
     assert str(error) == f"{name}: HTTP 502: <html>Bad gateway {'x' * 482}"
     server.play(refusal(500, ""))
     assert str((await failure(make(server)))[0]) == f"{name}: HTTP 500: nothing"
+
+
+@BOTH
+@pytest.mark.parametrize("status", [401, 429])
+@pytest.mark.parametrize("end", [Close(), Reset(), Hang()])
+async def test_a_refusal_whose_words_are_cut_is_still_that_refusal(
+    server: ModelServer, make: Make, name: str, plain: str, status: int, end: Step
+) -> None:
+    server.play(Answer([b"not n", Pause(0.05), end], status, {"retry-after": "3"}))
+    error, _ = await failure(make(server, timeouts=quick()))
+    assert str(error) == f"{name}: HTTP {status}: not n"
+    assert (error.status, error.retryable, error.retry_after_s) == (status, status == 429, 3.0)
+
+
+@BOTH
+async def test_a_refusal_that_cannot_be_unpacked_is_still_that_refusal(
+    server: ModelServer, make: Make, name: str, plain: str
+) -> None:
+    server.play(Answer([b"no gzip"], 503, {"content-encoding": "gzip"}))
+    error, _ = await failure(make(server))
+    assert (str(error), error.status, error.retryable) == (f"{name}: HTTP 503: nothing", 503, True)
 
 
 @BOTH

@@ -26,6 +26,16 @@ ECHOES = [
 ]
 """Servers that send back what they were sent."""
 
+CUT = [
+    refusal(401, {"error": {"message": "x" * 490 + KEY}}),
+    refusal(401, "x" * 490 + KEY),
+    Answer([sse({"error": {"message": "x" * 490 + KEY}})]),
+    Answer([b"<title>", b"x" * 190 + KEY.encode()], headers={"content-type": "text/html"}),
+    Answer([sse('{"' + "x" * 145 + KEY + '": 1')]),
+    Answer([sse({"x" * 145 + KEY: 1})]),
+]
+"""Servers that send it back where the text of an error ends."""
+
 SILENT = [
     Answer([Hang()]),
     Answer([Hang()], framing="raw"),
@@ -50,6 +60,25 @@ async def test_an_error_that_echoes_a_key_is_shown_without_it(
     error, _ = await failure(make(server, headers={"X-Token": OTHER}))
     assert KEY not in told(error, variables=False)
     assert OTHER not in told(error, variables=False)
+
+
+@BOTH
+@pytest.mark.parametrize("fault", CUT, ids=range(len(CUT)))
+async def test_no_part_of_a_key_is_shown_where_a_text_is_cut(
+    server: ModelServer, make: Make, name: str, plain: str, fault: Answer
+) -> None:
+    server.play(fault)
+    error, _ = await failure(make(server))
+    assert KEY[:8] not in told(error, variables=False)
+
+
+@BOTH
+async def test_a_key_in_a_header_of_the_users_own_is_not_shown_without_its_scheme(
+    server: ModelServer, make: Make, name: str, plain: str
+) -> None:
+    server.play(refusal(401, {"error": {"message": f"bad key {KEY}"}}))
+    error, _ = await failure(make(server, api_key=None, headers={"Authorization": f"Bearer {KEY}"}))
+    assert str(error) == f"{name}: HTTP 401: bad key [secret]"
 
 
 @BOTH

@@ -81,3 +81,9 @@ def test_what_does_not_go_together_is_refused(file: str) -> None:
         told(file, "--diff", file, file)
     with pytest.raises(ConfigurationError, match="--diff gives text or svg, not dot"):
         told("--diff", f"{file}:checks", f"{file}:fewer", "-f", "dot")
+
+
+def test_a_file_that_cannot_be_written_is_named(file: str, tmp_path: Path) -> None:
+    out = str(tmp_path / "missing" / "out.svg")
+    with pytest.raises(ConfigurationError, match=r"out\.svg: cannot be written: No such file"):
+        told(f"{file}:checks", "--format", "svg", "-o", out)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -15,7 +15,7 @@ from sluiceway.engine import merge
 from sluiceway.errors import ConfigurationError, GraphError
 from sluiceway.graphs import Finding, check, findings_to_json, findings_to_sarif, findings_to_text
 from sluiceway.graphs.rules import RULES
-from sluiceway.memory import InMemoryStore, MessageHistory
+from sluiceway.memory import HashEmbedder, InMemoryStore, InMemoryVectors, Memory, MessageHistory, SemanticRecall
 from sluiceway.models import ScriptedModel
 from sluiceway.processors import (
     BatchPartsProcessor,
@@ -101,9 +101,7 @@ PAIRS: dict[str, tuple[Callable[[], Any], Callable[[], Any], str]] = {
     ),
     "SW105": (
         lambda: agent((), [on("judge", "process_output_stream", effects=SENDS)]),
-        lambda: agent(
-            (), [BatchPartsProcessor(), on("judge", "process_output_stream", effects=SENDS), Windows("own")]
-        ),
+        lambda: agent((), [BatchPartsProcessor(), on("judge", "process_output_stream", effects=SENDS), Windows("own")]),
         "output › processor:judge",
     ),
     "SW106": (
@@ -220,6 +218,27 @@ def test_hooks_chosen_in_a_list_of_an_agent_are_the_ones_that_count() -> None:
     assert [finding.rule for finding in check(agent((), [late]))] == ["SW111"]
     sends = step(on("moderation", "process_input", "process_llm_request", effects=SENDS), hooks=["process_llm_request"])
     assert check(agent([sends, PIIDetector()])) == []
+
+
+class _Remote:
+    model_id = "far"
+
+    async def embed(self, texts: Sequence[str]) -> list[list[float]]:
+        return [[1.0] for _ in texts]
+
+
+def test_recall_that_sends_text_stands_behind_the_redactor_and_before_the_guards() -> None:
+    """What SW103 asks for is not what SW109 finds fault with."""
+    recall = SemanticRecall(InMemoryStore(), vector=InMemoryVectors(), embedder=_Remote())
+    judge, redactor = PromptInjectionDetector(), PIIDetector()
+    assert [finding.rule for finding in check(agent([recall, redactor]))] == ["SW103"]
+    assert check(agent([redactor, recall, judge])) == []
+    assert [finding.rule for finding in check(agent([redactor, judge, recall]))] == ["SW109"]
+
+
+def test_recall_with_an_embedder_of_this_machine_sends_nothing() -> None:
+    memory = Memory(InMemoryStore(), semantic_recall=True, vector=InMemoryVectors(), embedder=HashEmbedder())
+    assert check(agent([PIIDetector()], memory=memory)) == []
 
 
 def test_an_entry_can_ask_to_be_left_alone() -> None:

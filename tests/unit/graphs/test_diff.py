@@ -2,8 +2,12 @@
 
 from __future__ import annotations
 
+from typing import get_args
+
 from sluiceway import Workflow, step
 from sluiceway.graphs import diff, diff_to_svg, graph_from_json, graph_to_json
+from sluiceway.graphs._cards import option_words
+from sluiceway.graphs._sketch import Change, Node
 
 
 def a(data: object) -> object:
@@ -86,3 +90,9 @@ def test_both_graphs_are_drawn_with_what_is_different() -> None:
     assert svg.count(">removed<") == svg.count(">added<") == 1
     assert "before · workflow" in svg
     assert "after · workflow" in svg
+
+
+def test_the_word_for_a_change_has_the_colour_of_its_box() -> None:
+    changes = get_args(Change)
+    tones = {change: option_words(Node("n", "function", "n", change=change))[0][1] for change in changes}
+    assert tones == {"added": "good", "removed": "bad", "moved": "info", "changed": "warn"}

@@ -67,7 +67,6 @@ async def test_the_events_of_an_observer_say_what_ran_how_often_and_what_it_chan
         "input processor:pii-detector": found["input processor:pii-detector"],
         "input processor:prompt-injection-detector": ("passed", 0, 0),
         "output processor:pii-detector": ("passed", 0, 0),
-        "tools lookup": ("skipped", 0, 0),
         "error processor:prefill-error-handler": ("skipped", 0, 0),
     }
     status, edits, warnings = found["input processor:pii-detector"]
@@ -112,6 +111,24 @@ async def test_a_saved_run_tells_the_same_as_the_run_itself(tmp_path: Path, text
     path.write_text(out.getvalue(), encoding="utf-8")
     assert to_text(guarded, run=str(path)) == to_text(guarded, run=events)
     assert overlay(guarded, path).nodes(data=True) == overlay(guarded, events).nodes(data=True)
+
+
+async def test_lists_and_tools_made_for_each_request_are_one_node_each() -> None:
+    made = Agent(
+        "per-request",
+        model=ScriptedModel([Reply(tool_calls=[{"name": "lookup", "args": {"name": "x"}}]), Reply("done")]),
+        tools=lambda _: [lookup],
+        input_processors=lambda _: [UnicodeNormalizer(), PIIDetector()],
+        output_processors=lambda _: [PIIDetector()],
+    )
+    events: list[HookEvent] = []
+    result = await made.generate(CARD, observer=events.append)
+    nodes = overlay(made, events).nodes
+    entered, left = nodes["input › [per request]"]["run"], nodes["output › [per request]"]["run"]
+    assert (entered["status"], entered["calls"], left["status"]) == ("edited", 2, "passed")
+    assert nodes["tools › [per request]"]["run"] is None  # hooks do not tell
+    called = overlay(made, result).nodes["tools › [per request]"]["run"]
+    assert (called["status"], called["calls"]) == ("passed", 1)
 
 
 async def test_a_run_of_a_workflow_knows_loops_items_and_failures() -> None:
@@ -204,3 +221,18 @@ def test_lines_that_tell_nothing_of_a_graph_are_passed_over(tmp_path: Path) -> N
         "warnings": 0,
         "reason": "",
     }
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        {"hook": {"processor_id": "x", "calls": "many"}},
+        {"hook": {"processor_id": "x", "calls": float("inf")}},
+        {"result": {"steps": [{"tool_calls": [{}]}]}},
+        {"result": {"steps": 5}},
+        {"result": {"tripwire": "x"}},
+    ],
+)
+def test_a_line_that_no_run_writes_is_refused(line: dict[str, Any]) -> None:
+    with pytest.raises(ConfigurationError, match="object 2 of the run is not what a run writes"):
+        overlay(agent(), [{"chunk": {}}, line])

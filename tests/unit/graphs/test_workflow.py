@@ -322,3 +322,12 @@ def test_the_fingerprint_follows_the_graph_and_not_the_code() -> None:
 def test_a_committed_workflow_shows_its_id() -> None:
     assert repr(Workflow("w").then(a)) == "<Workflow 'w', 1 entries>"
     assert repr(Workflow("w").then(a).commit()) == "<CommittedWorkflow 'w'>"
+
+
+def test_workflows_can_stand_sixty_deep_in_each_other_and_not_without_end() -> None:
+    made = Workflow("w0").then(str.upper)
+    for number in range(1, 65):
+        made = Workflow(f"w{number}").then(made)
+    assert made.commit().id == "w64"
+    with pytest.raises(GraphError, match="more than 64 deep"):
+        Workflow("w65").then(made).commit()

@@ -113,3 +113,14 @@ def test_another_time() -> None:
     row = encode(message, "t", parts=message.parts)
     assert decode(row, None).created_at == NOW
     assert decode(row, None, later).created_at == later
+
+
+def test_a_part_of_a_class_derived_from_ours_is_kept_as_ours() -> None:
+    class Note(DataPart):
+        pass
+
+    message = Message(role="assistant", parts=[Note("data-note", {"n": 1})], created_at=NOW)
+
+    row = encode(message, "t1", parts=message.parts)
+
+    assert [(type(part), part.type) for part in decode(row, None).parts] == [(DataPart, "data-note")]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import logging
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
@@ -18,6 +18,7 @@ from sluiceway.memory import (
     InMemoryStore,
     InMemoryVectors,
     Memory,
+    MemoryStore,
     MessageHistory,
     Resource,
     SemanticRecall,
@@ -247,6 +248,78 @@ async def test_an_import_into_a_thread_of_somebody_else_is_refused() -> None:
     with pytest.raises(StorageError, match="belongs to another resource"):
         await copy.import_lines([line async for line in memory.export_lines()])
     assert shape(await copy.recall("t1")) == [("user", "theirs")]
+
+
+@pytest.mark.parametrize("store", [InMemoryStore, lambda: SQLiteStore(":memory:")])
+async def test_an_import_keeps_the_time_at_which_a_thread_was_made(store: Callable[[], MemoryStore]) -> None:
+    made, used = datetime(2026, 1, 1, tzinfo=UTC), datetime(2026, 1, 2, tzinfo=UTC)
+    memory, copy = Memory(store()), Memory(store())
+    await fill(memory.storage, ["hi"])
+    await memory.delete_thread("t1")
+    await memory.storage.save_thread(Thread("t1", "u1", made, used, "First", {"n": 1}))
+    await fill(memory.storage, ["hi"])
+    lines = [line async for line in memory.export_lines()]
+
+    await copy.import_lines(lines)
+
+    assert [line async for line in copy.export_lines()] == lines
+    assert (await copy.threads())[0].created_at == made
+
+
+async def test_an_export_has_one_line_for_every_reader_of_lines() -> None:
+    memory, copy = Memory(InMemoryStore()), Memory(InMemoryStore())
+    await fill(memory.storage, ["a\u2028b\u2029c\x85d\x0b\x0c\x1ce"])
+    lines = [line async for line in memory.export_lines()]
+
+    await copy.import_lines("\n".join(lines).splitlines())
+
+    assert shape(await copy.recall("t1")) == shape(await memory.recall("t1"))
+
+
+async def test_a_refused_import_changes_no_working_memory() -> None:
+    memory = Memory(InMemoryStore(), working_memory={"scope": "thread"})
+    theirs = Memory(InMemoryStore(), working_memory={"scope": "thread"})
+    for one, owner in ((memory, "u1"), (theirs, "u2")):
+        await fill(one.storage, ["hi"], "t1", owner)
+        await one.update_working_memory(f"of {owner}", thread="t1")
+    lines = [line async for line in theirs.export_lines()]
+
+    with pytest.raises(StorageError, match="belongs to another resource"):
+        await memory.import_lines(lines)
+    with pytest.raises(StorageError, match="line 1: the working memory of 't1' does not follow its thread"):
+        await memory.import_lines(lines[1:])
+
+    assert await memory.working_memory(thread="t1") == "of u1"
+
+
+@pytest.mark.parametrize(
+    ("kind", "fields"),
+    [
+        ("message", {"role": "system"}),
+        ("message", {"document": []}),
+        ("message", {"document": None}),
+        ("message", {"id": 7}),
+        ("thread", {"resource_id": 7}),
+        ("thread", {"metadata": [1]}),
+        ("thread", {"title": 7}),
+    ],
+)
+async def test_an_import_that_could_not_be_read_again_is_refused(kind: str, fields: dict[str, Any]) -> None:
+    memory, copy = Memory(InMemoryStore()), Memory(InMemoryStore())
+    await fill(memory.storage, ["hi"])
+    items = [json.loads(line) async for line in memory.export_lines()]
+    lines = [json.dumps({**item, **fields} if item["type"] == kind else item) for item in items]
+
+    with pytest.raises(StorageError, match=r"line \d is no line of an export"):
+        await copy.import_lines(lines)
+
+    assert await copy.threads() == []
+
+
+@pytest.mark.parametrize("page", [{"limit": -1}, {"offset": -1}])
+async def test_a_page_of_threads_that_is_none(page: dict[str, Any]) -> None:
+    with pytest.raises(ConfigurationError, match="=-1 is not allowed; give a number from 0"):
+        await Memory(InMemoryStore()).threads(**page)
 
 
 async def test_one_memory_serves_several_agents(tmp_path: Path) -> None:

@@ -243,6 +243,37 @@ async def test_a_rejected_turn_is_not_indexed() -> None:
     assert await world.memory.storage.pending("messages", "u1", 9) == []
 
 
+@pytest.mark.parametrize(
+    ("given", "error"),
+    [
+        (None, "TypeError: 'NoneType' object is not iterable"),
+        ([None, None], "TypeError: 'NoneType' object is not iterable"),
+        ([["x"], [1.0]], "ValueError: could not convert string to float: 'x'"),
+        ([[1.0], [1.0, 2.0]], "ValueError: the vectors have 1 and 2 numbers"),
+        ([[], []], "ValueError: the vectors have 0 numbers"),
+        ([[1.0], [float("nan")]], "ValueError: a vector holds a number that is not finite"),
+    ],
+)
+async def test_an_embedder_that_gives_no_vectors_is_a_failure(
+    caplog: pytest.LogCaptureFixture, given: Any, error: str
+) -> None:
+    world = World()
+    agent, _ = world.agent("one", "two")
+
+    async def embed(texts: Sequence[str]) -> Any:
+        return given
+
+    with pytest.MonkeyPatch.context() as patch, caplog.at_level(logging.WARNING, "sluiceway.memory"):
+        patch.setattr(world.embedder, "embed", embed)
+        await agent.generate("hi", memory=ON)
+
+    assert await kept(world.memory) == [("user", "hi"), ("assistant", "one")]
+    assert await world.indexed() == []
+    assert caplog.records[-1].getMessage() == f"embedder 'words-64' failed: {error}"
+    await agent.generate("again", memory=ON)
+    assert len(await world.indexed()) == 4, "made up for"
+
+
 async def test_an_embedder_that_loses_texts_is_a_failure(caplog: pytest.LogCaptureFixture) -> None:
     class Forgetful(HashEmbedder):
         async def embed(self, texts: Sequence[str]) -> list[list[float]]:

@@ -90,3 +90,13 @@ async def test_a_search_agrees_with_plain_arithmetic(tmp_path: Path) -> None:
         found = await quick.query("i", wanted, top_k=10, resource_id="u1")
         assert [match.message_id for match in found] == [match.message_id for match in expected]
         assert [match.score for match in found] == pytest.approx([match.score for match in expected], abs=1e-5)
+
+
+async def test_nothing_is_found_that_was_in_a_file_before(tmp_path: Path) -> None:
+    vectors = SQLiteVectors(tmp_path / "v.db")
+    for message in ("old", "new"):
+        await vectors.prepare("i", 2, "m")
+        await vectors.upsert("i", [VectorEntry("t1", message, "u1", [1.0, 0.0])])
+        found = await vectors.query("i", [1.0, 0.0], top_k=9, resource_id="u1")
+        assert [match.message_id for match in found] == [message]
+        (tmp_path / "v.db").unlink()

@@ -9,6 +9,7 @@ import pytest
 from jsonschema import Draft202012Validator
 from pydantic import BaseModel
 
+from sluiceway.errors import StorageError
 from sluiceway.memory._working_text import is_blank, merge_lines, patched, relaxed
 
 
@@ -98,3 +99,9 @@ BASE = "name: Ann\ncity: Bern\nlikes:\n- tea"
 )
 def test_texts_of_two_writers(mine: str, theirs: str, merged: str) -> None:
     assert merge_lines(BASE, mine, theirs) == merged
+
+
+def test_a_text_from_before_the_template_was_a_model_is_not_lost() -> None:
+    with pytest.raises(StorageError, match="the working memory is no JSON, as one of a markdown template"):
+        patched("# User\n- Name: Ann", {"name": "Bo"})
+    assert patched("# User\n- Name: Ann", {}) == "# User\n- Name: Ann"

@@ -63,6 +63,6 @@ def test_names_that_cannot_stand_in_markup_are_refused(tag: str, attributes: dic
 
 @pytest.mark.parametrize("text", ["<" * 300_000, "<" + " " * 1_000_000, "<s " * 200_000, ("< /" * 100_000) + "system"])
 def test_hostile_text_takes_linear_time(text: str) -> None:
-    begun = time.perf_counter()
+    begun = time.process_time()
     assert escape_tags(text) == text
-    assert time.perf_counter() - begun < 2
+    assert time.process_time() - begun < 2

@@ -34,6 +34,7 @@ json_values = st.recursive(
         ({"retry-after": "soon"}, None),
         ({"retry-after": "inf"}, None),
         ({"retry-after": "9" * 5000}, None),
+        ({"retry-after": "21 Oct 99999999999999999999 1:1:1 GMT"}, None),
         ({}, None),
     ],
 )
@@ -49,6 +50,7 @@ def test_the_wait_that_a_provider_asks_for(headers: dict[str, str], seconds: flo
         (rb'{"a": "sec\" ret", "b": "x\\"}', '{"a": "…", "b": "…"}'),
         (b'{"a": "sec\\', '{"a": "…"'),
         (b"secret", "no JSON"),
+        (b"{'a': 'secret words', 5: true}", "{…: … …, 5: true}"),
         (b"", "no JSON"),
         (b"[" + b"1," * 1000, "[" + "1," * 79 + "1…"),
     ],
@@ -73,6 +75,17 @@ def test_no_secret_is_in_an_error(secret: str, other: str, status: int) -> None:
         assert secret not in text
         assert other not in text
     assert (error.status, error.request_id) == (status, "r")
+
+
+def test_a_secret_is_taken_out_whole_also_where_it_is_escaped_or_holds_another() -> None:
+    refusals = Refusals("p", "m", ["abc/def+", "abc/def+ghi", "abc"])
+    body = rb'{"message": "a abc\/def+ghi b abc/def+ghi c abc%2Fdef%2B"}'
+    error = refusals.refused(401, {"x-request-id": "r-abc"}, body)
+    assert (str(error), error.body, error.request_id) == (
+        "p: HTTP 401: a [secret] b [secret] c [secret]",
+        '{"message": "a [secret] b [secret] c [secret]"}',
+        "r-[secret]",
+    )
 
 
 @pytest.mark.parametrize(

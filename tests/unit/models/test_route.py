@@ -64,6 +64,23 @@ def test_an_address_with_a_password_is_refused_without_showing_it(url: str) -> N
     with pytest.raises(ConfigurationError) as caught:
         OpenAIChat("m", base_url=url)
     assert str(caught.value) == "base_url holds a name or a password; pass headers instead"
+    with pytest.raises(ConfigurationError) as caught:
+        route(url)
+    assert str(caught.value) == "base_url holds a name or a password; pass headers instead"
+
+
+@pytest.mark.parametrize("url", ["http://[::1", "http://a]b[/v1"])
+def test_an_address_that_cannot_be_read_is_refused(url: str) -> None:
+    with pytest.raises(ConfigurationError) as caught:
+        OpenAIChat("m", base_url=url)
+    assert str(caught.value) == f"base_url is no http or https URL: {url!r}"
+
+
+def test_an_address_with_a_query_is_refused_without_showing_it() -> None:
+    """A key in it would be in the logs of the HTTP client."""
+    with pytest.raises(ConfigurationError) as caught:
+        OpenAIChat("m", base_url="http://host/v1?key=s3cret")
+    assert str(caught.value) == "base_url has a query; pass a client with params instead"
 
 
 def test_a_provider_that_is_not_known_needs_an_address() -> None:

@@ -83,15 +83,15 @@ async def seconds_to_let_go(characters: int, *, nested: bool) -> float:
         entry = Workflow("w").parallel([entry, Processor.of("w2", process_output_stream=lambda ctx: ctx.part)]).commit()
     model = ChunkModel([*deltas(*"a" * characters), Chunk("finish", {"reason": "stop"})])
     agent = Agent(id="a", model=model, output_processors=[entry])
-    started = time.perf_counter()
+    started = time.process_time()
     ran = await collect(agent, "hi")
     assert ran.emitted == "b" * characters
-    return time.perf_counter() - started
+    return time.process_time() - started
 
 
 @pytest.mark.parametrize("nested", [False, True])
 async def test_letting_go_piece_by_piece_costs_what_there_is(nested: bool) -> None:
     """Eight times the text takes some eight times as long, not sixty-four."""
     short = min([await seconds_to_let_go(500, nested=nested) for _ in range(3)])
-    long = await seconds_to_let_go(4000, nested=nested)
-    assert long < 30 * short
+    long = min([await seconds_to_let_go(4000, nested=nested) for _ in range(2)])
+    assert long < 40 * short

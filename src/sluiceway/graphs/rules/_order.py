@@ -108,13 +108,21 @@ def _late_memory(view: View) -> Iterator[tuple[Node, str, str]]:
         if not _MEMORY & set(memory.classes):
             continue
         for guard in nodes:
-            if not _MEMORY & set(guard.classes) and _judges(view, guard, hook) and view.before(guard, memory):
+            if _MEMORY & set(guard.classes) or _hides(view, guard, memory, hook):
+                continue
+            if _judges(view, guard, hook) and view.before(guard, memory):
                 yield (
                     memory,
                     f"{guard.step_id!r} stands before it and does not see the history that it loads",
                     f"Put it before {guard.step_id!r}, or give the agent memory=, which comes first",
                 )
                 break
+
+
+def _hides(view: View, guard: Node, memory: Node, hook: str) -> bool:
+    """Whether a redactor stands before memory that sends the text to another service, as SW103 asks for."""
+    sends = view.effects(memory, hook)
+    return "redacts" in guard.facts and sends is not None and sends.external
 
 
 def _judges(view: View, node: Node, hook: str) -> bool:

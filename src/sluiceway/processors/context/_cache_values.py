@@ -17,6 +17,25 @@ __all__ = ["decoded", "encoded", "processed_chunks", "with_results"]
 
 _VERSION: Final = 1
 
+_NOT_OF_A_MODEL: Final = frozenset({"error", "tripwire", "start", "step-start", "step-finish"})
+_BLOCK: Final[dict[str, Any]] = {"id": str}
+_DELTA: Final[dict[str, Any]] = {"id": str, "text": str}
+_CALL: Final[dict[str, Any]] = {"tool_call_id": str, "tool_name": str}
+_FIELDS: Final[dict[str, dict[str, Any]]] = {
+    "text-start": _BLOCK,
+    "text-delta": _DELTA,
+    "text-end": _BLOCK,
+    "reasoning-start": _BLOCK,
+    "reasoning-delta": _DELTA,
+    "reasoning-end": _BLOCK,
+    "tool-call": {**_CALL, "args": dict},
+    "tool-result": _CALL,
+    "source": {"part": Part},
+    "file": {"part": Part},
+    "finish": {"reason": str, "usage": Usage | None},
+}
+"""What a chunk has to have to be replayed."""
+
 
 def with_results(chunks: Sequence[Chunk], step: StepResult) -> list[Chunk] | None:
     """Return the chunks of an answer with the results of its tools, before its end.
@@ -110,7 +129,10 @@ def decoded(value: object) -> list[Chunk]:
         record = json.loads(value)
         if record["version"] != _VERSION:
             raise MessageError(f"a cached answer is of version {record['version']!r}, not {_VERSION}")
-        return [Chunk(_text(item["type"]), _unpacked(item["payload"])) for item in record["chunks"]]
+        chunks = [_chunk(item["type"], item["payload"]) for item in record["chunks"]]
+        if not chunks:
+            raise ValueError("no chunk at all")
+        return chunks
     except MessageError:
         raise
     except (ValueError, KeyError, TypeError, AttributeError, RecursionError) as error:
@@ -162,7 +184,14 @@ def _unpacked(value: Any) -> Any:
     return {key: _unpacked(item) for key, item in fields.items()}
 
 
-def _text(value: Any) -> str:
-    if not isinstance(value, str):
-        raise TypeError("a chunk's type is a text")
-    return value
+def _chunk(kind: Any, packed: Any) -> Chunk:
+    """Return a chunk that a model can have sent."""
+    if not isinstance(kind, str) or kind in _NOT_OF_A_MODEL or not isinstance(packed, dict):
+        raise TypeError("not the type or the payload of a model's chunk")
+    payload: dict[str, Any] = {key: _unpacked(item) for key, item in cast("dict[str, Any]", packed).items()}
+    wrong = next(
+        (name for name, type_ in _FIELDS.get(kind, {}).items() if not isinstance(payload.get(name), type_)), ""
+    )
+    if wrong:
+        raise TypeError(f"no {wrong}")
+    return Chunk(kind, payload)

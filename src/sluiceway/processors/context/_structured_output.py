@@ -5,10 +5,12 @@
 
 from __future__ import annotations
 
+import copy
 import logging
 from typing import Any, Final, Literal, TypeAlias
 
 from sluiceway._types import MISSING
+from sluiceway.engine import Result
 from sluiceway.errors import ConfigurationError, ModelError
 from sluiceway.messages import Chunk, MessageList, StepStartPart, TextPart
 from sluiceway.processors._base import Processor
@@ -35,13 +37,13 @@ class StructuredOutputProcessor(Processor):
     While the answer comes, its object so far goes out as `object` chunks with `final` false;
     when the answer is accepted, the object goes out once with `final` true. An answer that
     does not fit asks for a retry, with what is wrong as the reason. Steps that call tools are
-    not looked at.
+    not looked at; a run that ends in a call of a client's tool has no object.
 
     Without `model` the agent's own model is asked for the shape. With `model` the agent's
     answer is free text, and that model makes the object of it; it is asked again, with what is
     wrong, as often as the step may still be retried.
 
-    `structured_output=` of a call adds one of these, unless the list has one.
+    `structured_output=` of a call adds one of these, unless the list has one; that one has to be of the same shape.
 
     Args:
         schema: A pydantic model or another type that pydantic takes, or a JSON schema.
@@ -85,6 +87,11 @@ class StructuredOutputProcessor(Processor):
             ),
             "process_output_result": Effects(reads=("state",), writes=("state",), aborts=strict),
         }
+
+    @property
+    def schema(self) -> Any:
+        """The shape of the object."""
+        return self._shape.wanted
 
     @property
     def requested(self) -> Any:
@@ -159,7 +166,8 @@ class StructuredOutputProcessor(Processor):
             self._abort(ctx, misfit, retry=False)
         ctx.warn(f"the answer is not what was asked for: {misfit.text}", {"path": misfit.path, "reason": misfit.reason})
         if self.error_strategy == "fallback":
-            return Value(self.fallback_value, self.fallback_value)
+            # A copy for each run: what a caller does to the object is not in the next one.
+            return Value(copy.deepcopy(self.fallback_value), copy.deepcopy(self.fallback_value))
         return None
 
     def _abort(self, ctx: OutputStepContext | OutputResultContext, misfit: Misfit, *, retry: bool) -> None:
@@ -175,6 +183,8 @@ class StructuredOutputProcessor(Processor):
         """Make the object of the result what the type makes of it."""
         links = ctx._scope.links
         if "checked" not in ctx.state:
+            if _waits_for_client(ctx.result):
+                return
             value = self._instead(ctx, Misfit("", "the run ended without an answer"))
             links.object = MISSING if value is None else value.made
             return
@@ -190,6 +200,15 @@ class StructuredOutputProcessor(Processor):
             ctx.warn(f"the object no longer fits after an edit: {made.text}", detail)
         else:
             links.object = made.made
+
+
+def _waits_for_client(result: Result) -> bool:
+    """Whether a run has ended, as it should, in a call that the client answers."""
+    if result.finish_reason != "tool-calls" or not result.steps:
+        return False
+    last = result.steps[-1]
+    done = {outcome.tool_call_id for outcome in last.tool_results}
+    return any(not call.provider_executed and call.tool_call_id not in done for call in last.tool_calls)
 
 
 def _step_text(messages: MessageList) -> str:

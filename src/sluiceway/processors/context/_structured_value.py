@@ -142,11 +142,8 @@ def _embedded(text: str) -> Iterator[Any]:
         try:
             value, at = _LENIENT.raw_decode(text, found.start())
         except (ValueError, RecursionError):
-            at = found.end()
-            if starts == 1:  # the outermost one is broken: what is inside of it is not what was asked for
-                return
-        else:
-            yield value
+            return  # broken or cut off: what is inside of it is not what was asked for
+        yield value
 
 
 def _repaired(text: str) -> Iterator[Any]:

@@ -35,8 +35,15 @@ _MEDIA_TOKENS: Final = 258
 _MEDIA_BYTES: Final = 50_000
 """About a page of a scanned document, which is what `_MEDIA_TOKENS` stands for."""
 
-_DATA_URL: Final = re.compile(r"data:([\w.+-]+/[\w.+-]+)?[^,]{0,200};base64,", re.IGNORECASE)
-_BASE64: Final = re.compile(r"[A-Za-z0-9+/_-]{512,}={0,2}")
+_URL_HEAD: Final = r"data:([\w.+-]{1,100}/[\w.+-]{1,100})?(?:;[^;,\s]{0,100}){0,5}?;base64,"
+_DATA_URL: Final = re.compile(_URL_HEAD, re.IGNORECASE)
+_LEAST_CHARS: Final = 512
+_BASE64: Final = re.compile(
+    rf"(?:{_URL_HEAD})?"
+    r"(?<![A-Za-z0-9+/_-])(?:[A-Za-z0-9+/_-]{60,}+(?:\r?\n|(?:\\r)?\\n)?)++[A-Za-z0-9+/_-]*+={0,2}"
+)
+"""Base64 within a text: with or without a data URL's head, in lines or not, also within JSON."""
+
 _TYPE_NAMES: Final = ("media_type", "mediaType", "mime_type", "mimeType")
 _DATA_NAMES: Final = ("data", "url", "base64", "image", "image_url", "file_data", "blob", "bytes")
 
@@ -156,10 +163,7 @@ def _without_media(value: Any, media: list[float]) -> Any:
         if _DATA_URL.match(value):
             media.append(_by_url("application/octet-stream", value))
             return ""
-        if len(value) >= 512 and _BASE64.fullmatch(value):
-            media.append(_media("application/octet-stream", len(value) * 3 // 4))
-            return ""
-        return value
+        return _BASE64.sub(lambda found: _flat(found[0], media), value) if len(value) >= _LEAST_CHARS else value
     if isinstance(value, Mapping):
         fields = cast("Mapping[str, Any]", value)
         if (kind := _media_type(fields)) is not None:
@@ -168,6 +172,16 @@ def _without_media(value: Any, media: list[float]) -> Any:
     if isinstance(value, list):
         return [_without_media(item, media) for item in cast("list[Any]", value)]
     return value
+
+
+def _flat(found: str, media: list[float]) -> str:
+    """Return what is left of base64; a short piece is no media, but a digest or a key."""
+    if len(found) < _LEAST_CHARS:
+        return found
+    is_url = _DATA_URL.match(found) is not None
+    kind = "application/octet-stream"
+    media.append(_by_url(kind, found) if is_url else _media(kind, len(found) * 3 // 4))
+    return ""
 
 
 def _media_type(fields: Mapping[str, Any]) -> str | None:

@@ -7,13 +7,16 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import accumulate
 from math import ceil
-from typing import Literal, TypeAlias
+from typing import Final, Literal, TypeAlias
 
 from sluiceway.messages import PromptMessage
 from sluiceway.processors.context._token_count import CONVERSATION_TOKENS, TokenCounts
 from sluiceway.tools import Tool
 
 __all__ = ["TooLong", "TrimMode", "Weighed", "kept", "weighed"]
+
+_NOISE: Final = 1e-6
+"""Sums of tenths are off by less than this; what fits exactly has to fit."""
 
 TrimMode: TypeAlias = Literal["best-fit", "contiguous", "memory-only"]
 
@@ -50,7 +53,7 @@ class Weighed:
     @property
     def total(self) -> float:
         """What the whole prompt comes to."""
-        return sum(self.counts) + self.tools + CONVERSATION_TOKENS
+        return sum(self.counts) + self.tools + CONVERSATION_TOKENS - _NOISE
 
 
 def weighed(messages: Sequence[PromptMessage], tools: Sequence[Tool], turn: int, counts: TokenCounts) -> Weighed:
@@ -74,7 +77,7 @@ def kept(prompt: Weighed, limit: int, mode: TrimMode) -> list[int] | TooLong:
     """
     messages, counts, turn = prompt.messages, prompt.counts, prompt.turn
     stays = _stays(messages[:turn], only_memory=mode == "memory-only")
-    fixed = sum(counts[i] for i in stays) + sum(counts[turn:]) + prompt.tools + CONVERSATION_TOKENS
+    fixed = sum(counts[i] for i in stays) + sum(counts[turn:]) + prompt.tools + CONVERSATION_TOKENS - _NOISE
     if fixed > limit:
         return _too_long(prompt, limit, fixed)
     room = limit - fixed
@@ -141,7 +144,7 @@ def _begun_with_user(messages: Sequence[PromptMessage], chosen: list[int], stays
 
 def _too_long(prompt: Weighed, limit: int, fixed: float) -> TooLong:
     pairs = list(zip(prompt.messages, prompt.counts, strict=True))
-    system = sum(n for m, n in pairs if m.role == "system")
+    system = sum(n for m, n in pairs if m.role == "system") - _NOISE
     newest = prompt.counts[prompt.turn] if prompt.turn < len(pairs) else 0.0
     numbers = {
         "limit": limit,

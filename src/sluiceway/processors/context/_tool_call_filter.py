@@ -63,15 +63,17 @@ class ToolCallFilter(Processor):
     def process_llm_request(self, ctx: RequestHookContext) -> LLMRequest | None:
         """Return the prompt without these calls."""
         prompt, messages = ctx.prompt, ctx.message_list
-        gone = self._gone(prompt, messages)
+        gone, old = self._gone(prompt, messages)
         if not gone:
             return None
         texts = _outputs(gone, messages) if self.preserve_model_output else {}
-        filtered = (_without(message, gone, texts) for message in prompt.messages)
+        filtered = [
+            _without(message, gone, texts) if index in old else message for index, message in enumerate(prompt.messages)
+        ]
         return LLMRequest(prompt=prompt.replace(message for message in filtered if message.content))
 
-    def _gone(self, prompt: Prompt, messages: MessageList) -> set[str]:
-        """Return the ids of the calls that go."""
+    def _gone(self, prompt: Prompt, messages: MessageList) -> tuple[set[str], set[int]]:
+        """Return the ids of the calls that go, and where: a later step may have calls of the same ids."""
         steps = [
             (index, message)
             for index, message in enumerate(prompt.messages)
@@ -80,15 +82,19 @@ class ToolCallFilter(Processor):
         newest = self.filter_after_tool_steps
         if newest is None:
             turn = turn_start(prompt, messages)
-            old = [message for index, message in steps if index < turn and message.source != "response"]
+            old = {i for i, message in enumerate(prompt.messages[:turn]) if message.source != "response"}
         else:
-            old = [message for _, message in steps[: max(0, len(steps) - newest)]]
-        return {
+            kept = steps[max(0, len(steps) - newest) :]
+            old = set(range(kept[0][0] if kept else len(prompt.messages)))
+        gone = {
             item.tool_call_id
-            for message in old
+            for index, message in steps
             for item in message.content
-            if isinstance(item, PromptToolCall) and (self.exclude is None or item.tool_name in self.exclude)
+            if index in old
+            and isinstance(item, PromptToolCall)
+            and (self.exclude is None or item.tool_name in self.exclude)
         }
+        return gone, old
 
 
 def _outputs(gone: Collection[str], messages: MessageList) -> dict[str, str]:
@@ -108,7 +114,7 @@ def _without(message: PromptMessage, gone: Collection[str], texts: Mapping[str, 
             content.append(item)
         elif isinstance(item, PromptToolCall) and item.tool_call_id in texts:
             content.append(PromptText(texts[item.tool_call_id]))
-    if len(content) == len(message.content) and not texts:
+    if content == list(message.content):
         return message
     # What is left of the step no longer has what its thought led to.
     return message.replace(content=map(unlinked, content), provider_metadata=without_ids(message.provider_metadata))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 import logging
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any, Final, Literal, TypeAlias, cast
@@ -91,8 +92,9 @@ class ToolSearchProcessor(Processor):
         super().__init__(id)
         self.top_k, self.min_score, self.auto_load = _search_options(id, search)
         checked_one_of(id, "storage", storage, ("in-memory", "context"))
-        if filter is not None and not callable(filter):
-            raise refusal(id, "filter", filter, "a function of the tool, the request context and the phase, or None")
+        if filter is not None and (not callable(filter) or inspect.iscoroutinefunction(filter)):
+            allowed = "a function of the tool, the request context and the phase that is not async, or None"
+            raise refusal(id, "filter", filter, allowed)
         self.storage = storage
         self.ttl = checked_seconds(id, "ttl", ttl)
         self.include_resolved_tools = checked_flag(id, "include_resolved_tools", include_resolved_tools)
@@ -114,13 +116,12 @@ class ToolSearchProcessor(Processor):
 
     def process_input_step(self, ctx: InputStepContext) -> StepOverrides:
         """Offer the step's own tools, the search, and what is loaded."""
-        own = dict(ctx.tools)
-        session = self._session(ctx, own)
+        own, active = dict(ctx.tools), ctx.active_tools
+        session = self._session(ctx, {name: tool for name, tool in own.items() if active is None or name in active})
         if self.include_resolved_tools:
             own = {}
         ours = [*self._meta.values(), *self._active(session, ctx.request_context)]
         added = {tool.name: tool for tool in ours if tool.name not in own}
-        active = ctx.active_tools
         if not active:  # None offers all; an empty list is somebody's wish for a step without tools
             return StepOverrides(tools={**own, **added})
         return StepOverrides(tools={**own, **added}, active_tools=[*(name for name in active if name in own), *added])
@@ -130,7 +131,7 @@ class ToolSearchProcessor(Processor):
         if session is None:
             session = ctx.state["session"] = self._sessions[ctx.run_id] = _Session(self._tools, self._index)
         if self.include_resolved_tools:
-            session.tools = {**own, **self._tools}
+            session.tools = {**own, **self._tools}  # what the step may not use is not to be found either
             session.index = self._index_of(session.tools)
         if self.storage == "context":
             session.loads.add(_loaded_in(ctx.messages))
@@ -161,7 +162,15 @@ class ToolSearchProcessor(Processor):
             )
             return False
 
-        return bool(call_own(lambda: fn(tool, context, phase), hidden))
+        def asked() -> bool:
+            answer = fn(tool, context, phase)
+            if not inspect.isawaitable(answer):
+                return bool(answer)
+            if inspect.iscoroutine(answer):
+                answer.close()
+            raise TypeError("a filter must not be async: its answer would always count as yes")
+
+        return call_own(asked, hidden)
 
     # --- the two tools
 

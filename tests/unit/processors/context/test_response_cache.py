@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import logging
 import random
 from datetime import UTC, datetime
@@ -506,7 +507,9 @@ async def test_the_cache_in_memory_goes_by_the_clock() -> None:
 def test_chunks_come_back_as_they_were() -> None:
     chunks = [
         Chunk("text-delta", {"id": "t", "text": "ü \ud800 \x00"}),
-        Chunk("tool-call", {"args": {"a": [1, 2.5, None, True], "b": b"\x00\xff"}}),
+        Chunk(
+            "tool-call", {"tool_call_id": "c1", "tool_name": "t", "args": {"a": [1, 2.5, None, True], "b": b"\x00\xff"}}
+        ),
         Chunk("response-metadata", {"id": "x", "timestamp": datetime(2030, 1, 2, 3, 4, 5, tzinfo=UTC)}),
         Chunk("finish", {"reason": "stop", "usage": Usage(1, 2, estimated=True), "warnings": []}),
     ]
@@ -550,3 +553,34 @@ def test_results_come_before_the_end_and_some_that_are_open_keep_a_step_out() ->
     assert with_results(raw, step(ToolOutcome("c1", "t", 1))) is None
     assert with_results(raw, step(ToolOutcome("c1", "t", 1), ToolOutcome("c2", "t", None, "no"))) is None
     assert with_results(raw, step()) == raw
+
+
+@pytest.mark.parametrize(
+    "chunks",
+    [
+        [],
+        [{"type": "text-delta", "payload": {"id": "t"}}],
+        [{"type": "text-delta", "payload": {"id": [], "text": "x"}}],
+        [{"type": "text-delta", "payload": "x"}],
+        [{"type": "text-start", "payload": None}],
+        [{"type": "tool-call", "payload": {"tool_call_id": "c1", "tool_name": "t", "args": "x"}}],
+        [{"type": "source", "payload": {"part": "x"}}],
+        [{"type": "error", "payload": {"message": "x", "error": "x"}}],
+        [{"type": "tripwire", "payload": {"reason": "x"}}],
+        [{"type": "finish", "payload": {"reason": 5}}],
+    ],
+)
+async def test_what_no_model_sends_is_a_miss(chunks: list[Any]) -> None:
+    """Of the right version, too: a cache that others write to never breaks a call."""
+
+    class Foreign:
+        def get(self, key: str) -> bytes:
+            del key
+            return json.dumps({"version": 1, "chunks": chunks}).encode()
+
+        def set(self, key: str, value: bytes, ttl_s: float | None) -> None: ...
+
+    agent, model = make_agent("fresh", input_processors=[ResponseCache(Foreign())])
+
+    assert (await agent.generate("q")).text == "fresh"
+    assert len(model.calls) == 1

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 from pydantic import BaseModel
 
-from sluiceway import Agent, Processor
+from sluiceway import Agent, Processor, Tool
 from sluiceway.errors import ConfigurationError
 from sluiceway.messages import Usage
 from sluiceway.models import Reply, ScriptedModel
@@ -305,3 +305,70 @@ async def test_what_is_no_shape_is_refused(wanted: Any) -> None:
     with pytest.raises(ConfigurationError):
         await agent.generate("q", structured_output=wanted)
     assert model.calls == []
+
+
+@pytest.mark.anyio
+@pytest.mark.parametrize("strategy", ["strict", "warn", "fallback"])
+@each_entry
+async def test_a_run_that_ends_in_a_clients_call_has_no_object(entry: Entry, strategy: Any) -> None:
+    """The client answers the call, and the run that goes on with it makes the object."""
+
+    def look() -> str:
+        """Look."""
+        return "seen"
+
+    fallback: dict[str, Any] = {"fallback_value": {"n": 0}} if strategy == "fallback" else {}
+    processor = StructuredOutputProcessor(Basket, error_strategy=strategy, **fallback)
+    client = Tool("ask", "Ask the user.", {"type": "object"}, None)
+    agent, _ = make_agent(
+        Reply(tool_calls=[calls_tool("look"), calls_tool("ask", id="c2")]),
+        BASKET,
+        tools=[look, client],
+        output_processors=[processor],
+    )
+
+    ran = await by(entry, agent, "q")
+
+    assert (ran.result.finish_reason, ran.result.object, ran.result.tripwire) == ("tool-calls", None, None)
+    assert ran.of("object", "tripwire") == []
+
+    asked: dict[str, Any] = {"id": "c1", "name": "ask", "arguments": "{}"}
+    answered = [
+        {"role": "user", "content": "q"},
+        {"role": "assistant", "content": "", "tool_calls": [asked]},
+        {"role": "tool", "tool_call_id": "c1", "content": "tea"},
+    ]
+    assert len((await by(entry, agent, answered)).result.object.items) == 2
+
+
+@pytest.mark.anyio
+async def test_a_fallback_value_is_each_runs_own() -> None:
+    processor = StructuredOutputProcessor(Basket, error_strategy="fallback", fallback_value={"items": []})
+    agent, _ = make_agent("no", "no", output_processors=[processor])
+
+    first = (await agent.generate("q")).object
+    first["items"].append("tea")
+
+    assert (await agent.generate("q")).object == {"items": []}
+
+
+def test_what_is_inside_of_a_cut_object_is_not_taken_for_it() -> None:
+    for text in ('See [1]: {"outer": {"mail": "a"}', 'See [1]: {"outer": oops, "inner": {"mail": "a"}}'):
+        assert isinstance(Shape(Contact).parse(text), Misfit)
+
+
+async def test_two_shapes_for_one_answer_are_refused() -> None:
+    agent, model = make_agent(BASKET, output_processors=[StructuredOutputProcessor(Basket)])
+    assert isinstance((await agent.generate("q", structured_output=Basket)).object, Basket)
+
+    with pytest.raises(ConfigurationError, match="another shape than that of 'structured-output'"):
+        await agent.generate("q", structured_output=Contact)
+    assert len(model.calls) == 1
+
+
+async def test_a_structuring_model_is_not_joined_by_the_agents_own() -> None:
+    """The call names the shape that the list has: the agent's answer stays free text."""
+    structuring = StructuredOutputProcessor(Basket, model=ScriptedModel([BASKET]))
+    agent, model = make_agent("text", output_processors=[structuring])
+    assert isinstance((await agent.generate("q", structured_output=Basket)).object, Basket)
+    assert model.calls[0].structured_output is None

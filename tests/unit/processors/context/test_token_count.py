@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import base64
+import json
+import time
 from typing import Any
 
 import pytest
@@ -49,12 +51,25 @@ def tokens(*content: PromptContent) -> float:
         (PromptToolResult("c1", "look", [{"media_type": "audio/wav", "data": ENCODED}]), 258 + 1),
         (PromptToolResult("c1", "look", f"data:image/png;base64,{ENCODED}"), 765),
         (PromptToolResult("c1", "look", {"pdf": ENCODED}), 258 + 1),
+        (PromptToolResult("c1", "look", f"see {ENCODED} there"), 258 + 2),
+        (PromptToolResult("c1", "look", json.dumps({"image": ENCODED})), 258 + 2),
+        (PromptToolResult("c1", "look", base64.encodebytes(bytes(25_600)).decode()), 258),
+        (PromptToolResult("c1", "look", json.dumps([base64.encodebytes(bytes(25_600)).decode()])), 258 + 1),
+        (PromptToolResult("c1", "look", f"see ![x](data:image/png;base64,{ENCODED}) there"), 765 + 3),
+        (PromptToolResult("c1", "look", "sha256 " + "a1" * 32), 2),
         (PromptToolResult("c1", "look", {"bytes": b"\x00" * 1000}), 258 + 1),
         (PromptToolResult("c1", "look", {"media_type": "text/plain", "data": "one two three"}), 3),
     ],
 )
 def test_content_counts_as_what_it_is(content: PromptContent, expected: int) -> None:
     assert tokens(content) == pytest.approx(expected)
+
+
+@pytest.mark.parametrize("text", ["data:a/" + "a" * 300_000, "data:a/b;" * 60_000, f"{'a' * 59} " * 10_000])
+def test_text_that_is_nearly_media_is_looked_at_once(text: str) -> None:
+    started_s = time.perf_counter()
+    tokens(PromptToolResult("c1", "look", text))
+    assert time.perf_counter() - started_s < 5
 
 
 def test_a_text_is_counted_once() -> None:

@@ -7,12 +7,13 @@ from typing import Any
 import pytest
 
 from sluiceway import Agent, Processor
-from sluiceway.messages import Chunk, Message, StepStartPart, TextPart, ToolPart
-from sluiceway.models import Reply
+from sluiceway.messages import Chunk, Message, PromptMessage, PromptText, StepStartPart, TextPart, ToolPart
+from sluiceway.models import Reply, ScriptedModel
 from sluiceway.processors import TokenLimiter
+from sluiceway.processors.context._token_trim import TooLong, Weighed, kept
 from tests.support.counting import WordCounter, words
 from tests.support.models import ChunkModel, deltas
-from tests.support.runs import collect, lines, make_agent
+from tests.support.runs import calls_tool, collect, lines, make_agent
 from tests.support.storing import THREAD, new_memory, stored
 
 pytestmark = pytest.mark.anyio
@@ -189,3 +190,53 @@ async def test_the_notice_goes_out_once_per_step() -> None:
     kinds = [chunk.type for chunk in ran.chunks if chunk.type not in ("start", "step-start", "step-finish", "finish")]
     assert kinds == ["text-start", "text-delta", "data-token-limit-reached", "text-end"]
     assert ran.result.text == "one "
+
+
+@pytest.mark.parametrize("limit", [75, 80])
+async def test_the_question_at_work_stays_whatever_a_hook_adds_after_it(limit: int) -> None:
+    """Without it the prompt would begin with the run's own call."""
+
+    class Hurry(Processor):
+        def process_input_step(self, ctx: Any) -> None:
+            if ctx.step_number == 1:
+                ctx.message_list.add("hurry")
+
+    def look() -> str:
+        """Look."""
+        return "seen"
+
+    agent, model = make_agent(
+        Reply(tool_calls=[calls_tool("look")]),
+        "done",
+        tools=[look],
+        input_processors=[Hurry(id="hurry"), limiter(limit)],
+    )
+
+    result = await agent.generate(words(30))
+
+    if result.tripwire is None:
+        assert roles(model.prompts[1]) == ["system", "user", "assistant", "tool", "user"]
+    else:
+        assert len(model.prompts) == 1
+        assert result.tripwire.metadata is not None
+        assert result.tripwire.metadata["needed"] > limit
+    assert (result.tripwire is None) == (limit == 80)
+
+
+@pytest.mark.parametrize("count", [5, 35, 105, 250])
+async def test_a_prompt_that_fits_exactly_is_sent(count: int) -> None:
+    """Each message is 4.8 tokens; the sum of many tenths is not exact."""
+    history = [Message("w") for _ in range(count)]
+    limit = count * 48 // 10 + 24
+    for most in (limit, limit - 1):
+        model = ScriptedModel(["ok"])
+        agent = Agent(id="bare", model=model, input_processors=[limiter(most)])
+        await agent.generate(history)
+        assert len(model.prompts[0].messages) == count - (limit - most)
+
+
+def test_the_numbers_of_an_abort_are_exact() -> None:
+    own = [PromptMessage("assistant", (PromptText("w"),), source="response") for _ in range(35)]
+    found = kept(Weighed(own, [4.8] * 35, 0.0, 0), 191, "best-fit")
+    assert isinstance(found, TooLong)
+    assert found.numbers == {"limit": 191, "system": 0, "tools": 0, "newest": 5, "needed": 192}

@@ -90,3 +90,31 @@ async def test_what_is_left_of_a_step_loses_the_ids_that_tied_it_together() -> N
     await agent.generate([Message("q1"), Message(role="assistant", parts=[thought, done("c1")]), Message("q2")])
 
     assert [item.provider_metadata for item in model.prompts[0].messages[2].content] == [{"openai": {"x": 1}}]
+
+
+@pytest.mark.parametrize("options", [{}, {"filter_after_tool_steps": 1}])
+async def test_an_id_that_comes_again_is_another_call(options: dict[str, Any]) -> None:
+    """Some models number their calls anew in each turn."""
+
+    def look() -> str:
+        """Look."""
+        return "new"
+
+    agent, model = make_agent(
+        Reply(tool_calls=[calls_tool("look")]), "done", tools=[look], input_processors=[ToolCallFilter(**options)]
+    )
+
+    await agent.generate([Message("q1"), Message(role="assistant", parts=[done("c1")]), Message("q2")])
+
+    assert lines(model.prompts[1])[1:] == ["user: q1", "user: q2", "assistant: look({})#c1", 'tool: c1 -> "new"']
+
+
+async def test_steps_without_a_filtered_call_keep_their_ids() -> None:
+    thought = ReasoningPart("hm", provider_metadata={"openai": {"item_id": "rs_1"}})
+    reply = [done("c1", model_output="3 rows"), StepStartPart(), thought, TextPart("answer")]
+    agent, model = make_agent(input_processors=[ToolCallFilter(preserve_model_output=True)])
+
+    await agent.generate([Message("q1"), Message(role="assistant", parts=reply), Message("q2")])
+
+    assert lines(model.prompts[0])[2:4] == ["assistant: 3 rows", "assistant: (hm) + answer"]
+    assert model.prompts[0].messages[3].content[0].provider_metadata == {"openai": {"item_id": "rs_1"}}

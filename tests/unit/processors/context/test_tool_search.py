@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from sluiceway import Tool, tool
-from sluiceway.errors import MessageError, RunError
+from sluiceway.errors import ConfigurationError, MessageError, RunError
 from sluiceway.models import Reply
 from sluiceway.processors import ToolSearchProcessor
 from sluiceway.processors.context._bm25 import ToolIndex, words_of
@@ -239,3 +239,36 @@ def test_a_long_description_is_cut_and_only_its_first_line_is_shown() -> None:
 
     assert _short(talks.description) == "Talk."
     assert _short("x" * 500) == "x" * 159 + "…"
+
+
+@pytest.mark.anyio
+async def test_what_the_step_may_not_use_is_not_behind_the_search() -> None:
+    shares, houses = described("stock_price", "Say what a share costs."), described("house_price", "What it costs.")
+    processor = ToolSearchProcessor(include_resolved_tools=True)
+    agent, model = make_agent(
+        search("price costs"),
+        load("stock_price", "house_price", id="c2"),
+        "done",
+        tools=[shares, houses],
+        input_processors=[processor],
+    )
+
+    result = await agent.generate("q", active_tools=["stock_price"])
+
+    assert [found["name"] for found in reply_parts(result)[0].result["tools"]] == ["stock_price"]
+    assert [tool.name for tool in model.calls[2].tools] == [*META, "stock_price"]
+
+
+@pytest.mark.anyio
+async def test_a_filter_that_is_async_hides() -> None:
+    """Its answer would count as yes, whatever it says."""
+
+    async def no(*_: object) -> bool:
+        return False
+
+    with pytest.raises(ConfigurationError, match="that is not async"):
+        ToolSearchProcessor(TOOLS, filter=no)
+    processor = ToolSearchProcessor(TOOLS, filter=lambda *_: no())
+    result, offered = await ask(processor, load("sendMail"))
+    assert reply_parts(result)[0].result == {"loaded": [], "not_found": ["sendMail"]}
+    assert offered == [META, META]

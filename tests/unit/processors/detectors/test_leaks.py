@@ -65,7 +65,7 @@ def test_only_what_could_go_on_is_held() -> None:
 
 def test_a_long_secret_costs_little() -> None:
     words = [f"w{n * 7919 % 10007}" for n in range(30_000)]
-    started = time.perf_counter()
+    started = time.process_time()
     rules = leak_rules((" ".join(words),), "leak")
     assert unite(find(rules, "so: " + " ".join(words[1000:1040])))
-    assert time.perf_counter() - started < 3
+    assert time.process_time() - started < 3

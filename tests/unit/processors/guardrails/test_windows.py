@@ -66,11 +66,11 @@ def test_rules_hold_along_with_windows() -> None:
 def test_a_long_delta_is_not_quadratic() -> None:
     def taken_s(size: int) -> float:
         windows = Windows(WindowSize(100))
-        started = time.perf_counter()
+        started = time.process_time()
         for window in windows.feed("a" * size):
             windows.settle(window, ())
             windows.release()
-        return time.perf_counter() - started
+        return time.process_time() - started
 
     taken_s(1000)
     assert min(taken_s(2_000_000) for _ in range(3)) < 16 * min(taken_s(250_000) for _ in range(3)) + 0.05
