@@ -142,7 +142,7 @@ class Lane:
             self.busy_s += perf_counter() - started
 
 
-def processor_lane(call: Call, step: ProcessorStep, scope: HookScope, base: HookCall) -> Lane:
+def processor_lane(step: ProcessorStep, scope: HookScope, base: HookCall) -> Lane:
     """Return the lane of a processor."""
     fn = step.methods.get("process_output_stream") or _same_part
     finish = step.methods.get("finish_output_stream")

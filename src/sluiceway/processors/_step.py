@@ -131,7 +131,7 @@ class ProcessorStep:
 
         try:
             return await guarded(attempt, self.options, path=self.path, run_id=scope.run_id, unchanged=data)
-        except Exception as error:
+        except Exception as error:  # noqa: BLE001 - the hook runner
             raised = failure(scope, self, data.hook, error)
             if raised is None:
                 return data

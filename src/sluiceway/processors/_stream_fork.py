@@ -73,7 +73,7 @@ def _lane(node: Any, follows: Map | None, scope: HookScope, base: HookCall) -> L
     if isinstance(node, Call):
         step = node.step
         if isinstance(step, ProcessorStep):
-            return processor_lane(node, step, scope, base)
+            return processor_lane(step, scope, base)
         return function_lane(node, scope, base)
     if isinstance(node, Parallel):
         fork = _fork(node, follows, scope, base)
