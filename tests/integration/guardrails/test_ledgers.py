@@ -10,7 +10,7 @@ import anyio
 import pytest
 
 from sluiceway.processors import CostEntry, CostLedger, InMemoryLedger, PostgresLedger, SQLiteLedger
-from tests.support.postgres import fresh_schema, has_postgres, postgres_server
+from tests.support.postgres import fresh_schema, postgres_server
 
 pytestmark = pytest.mark.anyio
 
@@ -34,8 +34,6 @@ async def ledgers(request: pytest.FixtureRequest, tmp_path: Path) -> AsyncGenera
     if request.param == "sqlite":
         made: list[Any] = [SQLiteLedger(tmp_path / "costs.db") for _ in range(2)]
     else:
-        if not has_postgres():
-            pytest.skip("no PostgreSQL here")
         url = fresh_schema(request.getfixturevalue("server"))
         made = [PostgresLedger(url) for _ in range(2)]
     yield made
