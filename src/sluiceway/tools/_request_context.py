@@ -71,7 +71,15 @@ class RequestContext(Mapping[str, Any]):
 
     @classmethod
     def of(cls, value: Mapping[str, Any] | RequestContext | None) -> RequestContext:
-        """Return the context itself, or one made from a plain mapping or from None."""
+        """Return the context itself, or one made from a plain mapping or from None.
+
+        Raises:
+            ConfigurationError: Something else.
+        """
+        if value is not None and not isinstance(value, Mapping):  # pyright: ignore[reportUnnecessaryIsInstance]
+            raise ConfigurationError(
+                f"request_context must be a RequestContext or a mapping, not {type(value).__name__}"
+            )
         return value if isinstance(value, RequestContext) else cls(value)
 
     def set(self, key: str, value: object, secret: bool = False) -> None:

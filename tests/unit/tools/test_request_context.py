@@ -102,3 +102,9 @@ def test_no_secret_is_ever_shown(shown: dict[str, Any], secrets: dict[str, str])
         assert not any(secret in repr(one) or secret in str(one) for secret in secrets.values())
         assert not any(secret in repr(one.public()) for secret in secrets.values())
         assert one.secrets >= set(secrets)
+
+
+@pytest.mark.parametrize("value", [5, "text", ["a"]])
+def test_what_is_no_mapping_is_refused(value: Any) -> None:
+    with pytest.raises(ConfigurationError, match="request_context must be a RequestContext or a mapping"):
+        RequestContext.of(value)
