@@ -5,10 +5,12 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
+import anyio.lowlevel
 import pytest
 
 from sluiceway import Processor, Workflow
-from sluiceway.errors import ProcessorError
+from sluiceway.engine import merge
+from sluiceway.errors import MergeConflict, ProcessorError
 from sluiceway.messages import TextPart
 from sluiceway.processors import Effects, LLMRequest, StepOverrides, run_on
 from sluiceway.processors._effects import Surface
@@ -27,6 +29,11 @@ def removes(ctx: Any) -> None:
     ctx.message_list.remove_by_ids([ctx.messages[0].id])
 
 
+def removes_once(ctx: Any) -> None:
+    if ctx.part.type == "text-start":
+        removes(ctx)
+
+
 def adds_system(ctx: Any) -> None:
     ctx.message_list.add_system("new")
 
@@ -38,6 +45,27 @@ def sets_context(ctx: Any) -> Any:
 
 async def sends_signal(ctx: Any) -> None:
     await ctx.send_signal("psst")
+
+
+def in_stream(write: Callable[[Any], Any]) -> Callable[[Any], Any]:
+    """Return a stream hook that writes and passes the chunk on."""
+
+    def hook(ctx: Any) -> Any:
+        write(ctx)
+        return ctx.part
+
+    return hook
+
+
+def in_stream_later(write: Callable[[Any], Any]) -> Callable[[Any], Any]:
+    """Return the same as an `async def`, which writes after a turn of the event loop."""
+
+    async def hook(ctx: Any) -> Any:
+        await anyio.lowlevel.checkpoint()
+        write(ctx)
+        return ctx.part
+
+    return hook
 
 
 def changes_a_tool(ctx: Any) -> None:
@@ -61,6 +89,12 @@ WRITES: list[tuple[str, Callable[[Any], Any], Surface]] = [
     ("process_output_stream", lambda ctx: ctx.part.replace(payload={}), "chunk"),
     ("process_output_stream", lambda ctx: [ctx.part, ctx.part.replace(text="x")], "chunk"),
     ("process_output_stream", sets_context, "context"),
+    ("process_output_stream", in_stream(edits), "messages"),
+    ("process_output_stream", in_stream_later(edits), "messages"),
+    ("process_output_stream", in_stream(removes_once), "messages"),
+    ("process_output_stream", in_stream(adds_system), "system"),
+    ("finish_output_stream", edits, "messages"),
+    ("finish_output_stream", in_stream_later(adds_system), "system"),
     ("process_output_step", edits, "messages"),
     ("process_tool_result", lambda ctx: ctx.message_list.update_tool_result(ctx.tool_call_id, 0), "messages"),
     ("process_output_result", edits, "messages"),
@@ -149,3 +183,90 @@ async def test_data_chunks_and_attempt_state_are_no_writes() -> None:
 async def test_one_that_goes_on_after_errors_leaves_no_trace_of_its_write() -> None:
     liar = Processor.of("liar", process_input=edits, effects=Effects.none(), on_error="continue")
     assert (await liar.run_on("hi")).text == "hi"
+
+
+@pytest.mark.parametrize("later", [in_stream, in_stream_later])
+@pytest.mark.parametrize("effects", [None, Effects(writes=["chunk"])], ids=["writer", "liar"])
+async def test_in_the_stream_too_it_leaves_no_trace_of_what_it_wrote(later: Any, effects: Effects | None) -> None:
+    """One that writes and then fails, or that may not write at all."""
+
+    def writes(ctx: Any) -> None:
+        edits(ctx)
+        if effects is None:
+            raise RuntimeError("boom")
+
+    hooks = {"process_output_stream": later(writes), "finish_output_stream": later(writes)}
+    failing = hooked("failing", hooks, effects=effects, on_error="continue")
+    texts: list[str] = []
+    last = hooked("last", {"process_output_result": lambda ctx: texts.append(ctx.message_list.all[0].text)})
+    agent, _ = make_agent("hello", output_processors=[failing, last])
+
+    result = await agent.generate("hi")
+
+    assert (result.text, [m.text for m in result.response.messages], texts) == ("hello", ["hello"], ["hi"])
+
+
+@pytest.mark.parametrize("honest_first", [True, False])
+@pytest.mark.parametrize("later", [in_stream, in_stream_later])
+async def test_a_neighbour_in_the_stream_is_not_blamed(later: Any, honest_first: bool) -> None:
+    """Branches that run side by side in the stream have a list each, joined in list order."""
+    seen: list[str] = []
+    honest = hooked(
+        "honest",
+        {"process_output_stream": in_stream_later(lambda ctx: seen.append(ctx.messages[0].text))},
+        effects=Effects.none(),
+    )
+    writer = hooked("writer", {"process_output_stream": later(lambda ctx: ctx.messages[0].parts.append(TextPart("+")))})
+    last = hooked("last", {"process_output_result": lambda ctx: texts.append(ctx.message_list.all[0].text)})
+    texts: list[str] = []
+    gate = Workflow("w").parallel([honest, writer] if honest_first else [writer, honest])
+    agent, _ = make_agent("hello", output_processors=[gate, last])
+
+    await agent.generate("hi")
+
+    # Each sees what its neighbour did with the chunks before, not with this one.
+    assert seen == ["hi" + "+" * n for n in range(len(seen))]
+    assert texts == ["hi" + "+" * len(seen)]
+
+
+APART = (["sys", "A", "B"], {"A": "A", "B": "B"})
+SAME = (("processor:A", "processor:B"), "w › parallel[0]")
+PREFERRED = (["sys", "A", "B"], {"same": "B"})
+
+
+@pytest.mark.parametrize(
+    ("others", "prefer", "expected"),
+    [(False, None, APART), (True, None, SAME), (True, "B", PREFERRED)],
+    ids=["apart", "same", "preferred"],
+)
+async def test_what_branches_do_to_messages_in_the_stream_depends_on_their_order_alone(
+    others: bool, prefer: str | None, expected: Any
+) -> None:
+    async def ends(first_s: float, second_s: float) -> Any:
+        def adds(name: str, delay_s: float) -> Any:
+            async def hook(ctx: Any) -> Any:
+                if ctx.part.type == "text-start":
+                    await anyio.sleep(delay_s)
+                    ctx.message_list.add_system(name)
+                    ctx.messages[0].metadata["same" if others else name] = name
+                return ctx.part
+
+            return hooked(name, {"process_output_stream": hook})
+
+        seen: list[Any] = []
+        last = hooked(
+            "last",
+            {"process_output_result": lambda ctx: seen.append((ctx.system_messages, ctx.message_list.all[0].metadata))},
+        )
+        gate = Workflow("w").parallel([adds("A", first_s), adds("B", second_s)])
+        if prefer is not None:
+            gate = gate.map(merge.prefer(f"processor:{prefer}"))
+        agent, _ = make_agent("hello", output_processors=[gate, last])
+        try:
+            await agent.generate("hi")
+        except MergeConflict as conflict:
+            return conflict.keys, conflict.path
+        (system, metadata), *_ = seen
+        return [m.text for m in system], dict(metadata)
+
+    assert await ends(0, 0.01) == await ends(0.01, 0) == expected

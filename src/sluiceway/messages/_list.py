@@ -350,14 +350,15 @@ class MessageList(Entries):
         return edits
 
     def mark(self) -> int:
-        """Return a mark for `changed_since`."""
+        """Return a mark for `edits_since`; a later one differs if anything was edited."""
         if self._touched:
             self._collect()
         return self._count
 
-    def changed_since(self, mark: int) -> bool:
-        """Say whether anything was edited since the mark was made."""
-        return self.mark() != mark
+    def edits_since(self, mark: int) -> list[ListEdit]:
+        """Return the edits since the mark was made, in order, as far as nobody has taken them."""
+        count = self.mark() - mark
+        return self._edits[max(len(self._edits) - count, 0) :] if count else []
 
     # going back, and going apart
 

@@ -15,6 +15,7 @@ from sluiceway.processors._gate import Gate
 from sluiceway.processors._lane import Slot
 from sluiceway.processors._scope import HookScope
 from sluiceway.processors._segment import Segment, merge_segment
+from sluiceway.processors._stream_call import StreamCall, join_lists
 from sluiceway.processors._stream_map import checked, with_parts
 from sluiceway.processors._stream_runs import Run, width
 
@@ -30,12 +31,16 @@ class Fork:
         scope: The run.
         base: The call that maps are shown.
         branches: The branches, in list order.
+        calls: Their calls, each with messages of its own.
+        asked: The keys of those whose messages were forked.
         tracked: Whether it stands in a branch itself, and notes which run became which.
     """
 
     __slots__ = (
+        "_asked",
         "_base",
         "_branches",
+        "_calls",
         "_feeds",
         "_follows",
         "_gate",
@@ -58,6 +63,8 @@ class Fork:
         base: HookCall,
         branches: Sequence[Branch],
         *,
+        calls: Sequence[StreamCall],
+        asked: Sequence[str],
         tracked: bool,
     ) -> None:
         merges = follows is None or (isinstance(follows.fn, Merge) and follows.fn.combines)
@@ -69,6 +76,8 @@ class Fork:
         self._base = base
         self._keys = [arm.key for arm in node.branches]
         self._branches = tuple(branches)
+        self._calls = tuple(calls)
+        self._asked = asked
         self._feeds = tuple(branch.feed for branch in branches)
         self._gate = Gate(self._keys)
         self._tracked = tracked
@@ -113,13 +122,17 @@ class Fork:
             if runs is not None:
                 passes = False
                 waits = waits or type(runs) is not list
-        if passes and self._follows is None:
-            return chunk
-        return self._waited(chunk, cleared) if waits else self._entered(chunk, cleared)
+        if waits:
+            return self._waited(chunk, cleared)
+        if self._asked:
+            self._join()
+        return chunk if passes and self._follows is None else self._entered(chunk, cleared)
 
     async def push(self, chunk: Chunk) -> list[Chunk]:
         """Run a data chunk through the branches: it goes on unless one of them changed or dropped it."""
         made = [await branch.push(chunk) for branch in self._branches]
+        if self._asked:
+            self._join()
         return next((one for one in made if one != [chunk]), [chunk])
 
     async def finish(self, ctx: Any) -> list[Chunk]:
@@ -127,12 +140,16 @@ class Fork:
         del ctx
         for index, branch in enumerate(self._branches):
             self._gate.clear(index, await branch.finish())
+        if self._asked:
+            self._join()
         return await self._let_out()
 
     async def flush(self, silent_since: float) -> list[Chunk]:
         """Flush those processors whose time of silence is over; the gate holds what others hold."""
         for index, branch in enumerate(self._branches):
             self._gate.clear(index, await branch.flush(silent_since))
+        if self._asked:
+            self._join()
         return await self._let_out()
 
     async def _pushed(self, chunk: Chunk) -> list[Chunk]:
@@ -140,6 +157,8 @@ class Fork:
 
     async def _waited(self, chunk: Chunk, cleared: list[Any]) -> list[Chunk]:
         await self._await(cleared)
+        if self._asked:
+            self._join()
         out = self._entered(chunk, cleared)
         return await out if isawaitable(out) else out
 
@@ -165,6 +184,14 @@ class Fork:
         raise_first(outcomes, [self._keys[index] for index in waiting])
         for index, outcome in zip(waiting, outcomes, strict=True):
             cleared[index] = outcome.value
+
+    def _join(self) -> None:
+        """Bring together what the branches did to the messages."""
+        try:
+            join_lists(self._calls, self._prefer)
+        except MergeConflict as conflict:
+            conflict.path = self._path
+            raise
 
     async def _let_out(self) -> list[Chunk]:
         out = self._out()

@@ -11,13 +11,13 @@ import anyio.to_thread
 from sluiceway.engine import Call, StepOptions
 from sluiceway.messages import Chunk
 from sluiceway.processors._call import HookCall
-from sluiceway.processors._declared import chunk_is_written
 from sluiceway.processors._events import HookOutcome
-from sluiceway.processors._protocols import HookName
 from sluiceway.processors._results import Violation
 from sluiceway.processors._scope import HookScope
-from sluiceway.processors._step import ProcessorStep, undeclared
+from sluiceway.processors._step import ProcessorStep
+from sluiceway.processors._stream_call import StreamCall
 from sluiceway.processors._stream_context import StreamContext
+from sluiceway.processors._stream_watch import watched
 
 __all__ = ["Lane", "LaneContext", "Slot", "function_lane", "processor_lane"]
 
@@ -149,13 +149,14 @@ def processor_lane(step: ProcessorStep, scope: HookScope, base: HookCall) -> Lan
     if step.thread:
         fn = _threaded(fn)
         finish = _threaded(finish) if finish is not None else None
-    if "chunk" in step.barred.get("process_output_stream", ()):
-        fn = _passing(fn, scope, step, "process_output_stream")
-    if finish is not None and "chunk" in step.barred.get("finish_output_stream", ()):
-        finish = _passing(finish, scope, step, "finish_output_stream")
+    # What a hook that is passed over when it fails did to the messages goes with a list of its own.
+    call = StreamCall(base, step.key) if step.on_error == "continue" else base
+    fn = watched(fn, call, scope, step, "process_output_stream")
+    if finish is not None:
+        finish = watched(finish, call, scope, step, "finish_output_stream")
     return Lane(
         fn,
-        StreamContext(scope, step, base),
+        StreamContext(scope, step, call),
         finish=finish,
         step=step,
         wants_data=bool(getattr(step.processor, "process_data_parts", False)),
@@ -173,29 +174,6 @@ def function_lane(call: Call, scope: HookScope, base: HookCall) -> Lane:
         return list(output.parts)
 
     return Lane(fn, Slot(), options=call.options)
-
-
-def _passing(fn: Callable[[Any], Any], scope: HookScope, step: ProcessorStep, hook: HookName) -> Callable[[Any], Any]:
-    """Return a hook that may hold chunks and pass them on, and no more: its processor says so."""
-
-    def check(ctx: StreamContext, edits: int, result: Any) -> Any:
-        made = () if result is None else (result,) if isinstance(result, Chunk) else tuple(result)
-        if chunk_is_written(ctx, edits, made):
-            raise undeclared(scope, step, hook, "chunk")
-        return result
-
-    async def later(ctx: StreamContext, edits: int, result: Any) -> Any:
-        return check(ctx, edits, await result)
-
-    def run(ctx: StreamContext) -> Any:
-        edits = ctx.edited
-        ctx.watch_chunks()
-        result = fn(ctx)
-        if result is not None and result is ctx.part:
-            return result
-        return later(ctx, edits, result) if hasattr(result, "__await__") else check(ctx, edits, result)
-
-    return run
 
 
 def _same_part(ctx: Any) -> Any:

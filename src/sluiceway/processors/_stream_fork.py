@@ -17,13 +17,20 @@ from sluiceway.processors._scope import HookScope
 from sluiceway.processors._station import Relay, Station
 from sluiceway.processors._step import ProcessorStep
 from sluiceway.processors._stream import StreamRunner
+from sluiceway.processors._stream_call import StreamCall
 from sluiceway.processors._stream_map import mapped, with_parts
 
 __all__ = ["build_stream", "check_stream"]
 
 
 def build_stream(plan: Plan, scope: HookScope, messages: MessageList) -> StreamRunner:
-    """Return the runner of a stream plan for one attempt."""
+    """Return the runner of a stream plan for one attempt.
+
+    Args:
+        plan: The entries with a stream hook.
+        scope: The state of the run.
+        messages: The run's list.
+    """
     return _runner(plan, scope, HookCall("process_output_stream", messages))
 
 
@@ -92,8 +99,10 @@ def _mapping(node: Map, scope: HookScope, base: HookCall) -> Any:
 
 
 def _fork(node: Parallel, follows: Map | None, scope: HookScope, base: HookCall, *, tracked: bool = False) -> Fork:
-    branches = [_branch(arm.plan, scope, base) for arm in node.branches]
-    return Fork(node, follows, scope, base, branches, tracked=tracked)
+    asked: list[str] = []
+    calls = [StreamCall(base, arm.key, asked) for arm in node.branches]
+    branches = [_branch(arm.plan, scope, call) for arm, call in zip(node.branches, calls, strict=True)]
+    return Fork(node, follows, scope, base, branches, calls=calls, asked=asked, tracked=tracked)
 
 
 def _branch(plan: Plan, scope: HookScope, base: HookCall) -> Branch:

@@ -174,24 +174,29 @@ def test_edits_hold_no_values() -> None:
     assert "secret" not in repr(edits)
 
 
-def test_a_mark_tells_whether_anything_was_edited_since() -> None:
+def test_a_mark_tells_what_was_edited_since() -> None:
     messages = MessageList(["a", "b"])
+    messages.all[1].metadata["k"] = 0
     mark = messages.mark()
     _ = [m.parts for m in messages.all], [m.metadata for m in messages.all]
-    assert not messages.changed_since(mark)
+    assert (messages.mark(), messages.edits_since(mark)) == (mark, [])
     messages.all[0].metadata["k"] = 1
-    assert messages.changed_since(mark)
+    assert messages.mark() != mark
+    assert [(e.action, e.message_id) for e in messages.edits_since(mark)] == [("edit", messages.all[0].id)]
     mark = messages.mark()
-    assert not messages.changed_since(mark)
     messages.replace_system(messages.system)
-    assert not messages.changed_since(mark)
+    assert (messages.mark(), messages.edits_since(mark)) == (mark, [])
+    messages.add_system("s")
+    messages.take_edits()
+    assert messages.mark() != mark
+    assert messages.edits_since(mark) == []
 
 
 def test_reordering_parts_is_an_edit() -> None:
     messages = MessageList([{"role": "user", "content": [{"type": "text", "text": t} for t in "ab"]}])
     mark = messages.mark()
     messages.all[0].parts.reverse()
-    assert messages.changed_since(mark)
+    assert [e.action for e in messages.edits_since(mark)] == ["order"]
 
 
 # going back
