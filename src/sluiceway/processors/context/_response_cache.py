@@ -56,7 +56,8 @@ class ResponseCache(Processor):
             `set(key, value, seconds)`, sync or async; None: an `InMemoryCache` of its own.
         ttl: Seconds for which an answer is kept; None: as long as the cache likes.
         scope: Whose answers are shared: a text, None for everybody's, or a function of the
-            request context. Left out: those of one resource id.
+            request context. Left out: those of one resource id; a call without one is cached
+            only where it tells nothing of its caller, in an empty request context and no thread.
         key: None: a digest of all that is sent. A text gets scope and step number added; a
             function gets the `CacheInputs`, and its value is used as it is.
         bust: Whether the cache is written but not read.
@@ -101,6 +102,7 @@ class ResponseCache(Processor):
         self.wait_s = checked_seconds(id, "wait_s", wait_s)
         self._options = _checked(id, {"key": key, "scope": scope, "bust": bust})
         self._flights = Flights()
+        self._told = False
         external = not isinstance(self.cache, InMemoryCache)
         self.effects = {
             "process_llm_request": Effects(
@@ -120,7 +122,7 @@ class ResponseCache(Processor):
     ) -> RequestContext:
         """Return a request context that says how one call is cached; what is left out stays as it is.
 
-        Example:
+        Examples:
             >>> ResponseCache.context(bust=True)["sluiceway.response_cache"]
             {'bust': True}
         """
@@ -150,6 +152,8 @@ class ResponseCache(Processor):
         """Replay the answer that was given before, if there is one."""
         options = {**self._options, **cast("Mapping[str, Any]", ctx.request_context.get(_CALL) or {})}
         key = await self._key(ctx, options)
+        if key is None:
+            return None
         ctx.attempt_state["key"] = key
         if not options["bust"] and not ctx.retry_count:
             chunks = await self._found(key, ctx.run_id)
@@ -188,14 +192,15 @@ class ResponseCache(Processor):
 
     # --- the key
 
-    async def _key(self, ctx: RequestHookContext, options: Mapping[str, Any]) -> str:
-        scope, key = options["scope"], options["key"]
+    async def _key(self, ctx: RequestHookContext, options: Mapping[str, Any]) -> str | None:
+        """Return the key of the request, or None where nobody can say whose answers it may share."""
+        key = options["key"]
+        scope = self._scope_of(ctx.request_context, options["scope"])
         if scope is MISSING:
-            scope = ctx.request_context.resource_id
-        elif callable(scope):
-            scope = cast("str | None", scope(ctx.request_context))
-            if scope is not None and not isinstance(scope, str):  # pyright: ignore[reportUnnecessaryIsInstance]
-                raise ConfigurationError(f"{self.id}: the scope function returned a {type(scope).__name__}, not a text")
+            if not callable(key):
+                self._tell_once()
+                return None
+            scope = None  # the function's value is all of the key
         inputs = self._inputs(ctx, scope)
         if isinstance(key, str):
             return f"{'' if scope is None else quote(scope, safe='') + ':'}{key}:{inputs.step_number}"
@@ -211,6 +216,28 @@ class ResponseCache(Processor):
             return made
         log.warning("%s: the key function returned no text; the default key is used", self.id)
         return build_response_cache_key(inputs)
+
+    def _scope_of(self, context: RequestContext, scope: Any) -> str | Missing | None:
+        """Return whose answers the call shares: None for everybody's, `MISSING` where that is not known."""
+        if callable(scope):
+            scope = scope(context)
+            if scope is not None and not isinstance(scope, str):
+                raise ConfigurationError(f"{self.id}: the scope function returned a {type(scope).__name__}, not a text")
+        if scope is not MISSING:
+            return cast("str | None", scope)
+        if context.resource_id is not None:
+            return context.resource_id
+        anonymous = context.thread_id is None and all(name == _CALL for name in context)
+        return None if anonymous else MISSING
+
+    def _tell_once(self) -> None:
+        if not self._told:
+            self._told = True
+            log.warning(
+                "%s: a call has a thread or a request context but no resource id, so that nobody can say whose answers "
+                "it may share; it is not cached. Give it a resource, or the cache scope=None to share with everybody",
+                self.id,
+            )
 
     def _inputs(self, ctx: RequestHookContext, scope: str | None) -> CacheInputs:
         model, active = ctx.model, ctx.active_tools

@@ -93,7 +93,7 @@ def test_a_key_is_the_same_for_the_same_and_differs_for_everything_else() -> Non
 @pytest.mark.parametrize(
     ("options", "key"),
     [
-        ({"key": "faq"}, "faq:0"),
+        ({"key": "faq", "scope": None}, "faq:0"),
         ({"key": "faq", "scope": "team a"}, "team%20a:faq:0"),
         ({"key": "faq", "scope": lambda ctx: ctx["team"]}, "red:faq:0"),
         ({"key": lambda inputs: f"mine/{inputs.agent_id}/{inputs.model[1]}"}, "mine/tested/scripted"),
@@ -154,18 +154,49 @@ async def test_agents_share_under_one_agent_id() -> None:
     assert len(model.calls) == 3
 
 
+@pytest.mark.parametrize(
+    "callers",
+    [
+        [{"request_context": {"user": "ann"}}, {"request_context": {"user": "bob"}}],
+        [{"request_context": {"user": "ann"}}, {}],
+        [{"request_context": RequestContext(thread_id="t1")}, {"request_context": RequestContext(thread_id="t2")}],
+        [{"request_context": RequestContext(resource_id="ann")}, {"request_context": {"user": "bob"}}],
+    ],
+    ids=["context", "context-and-nobody", "threads", "resource-and-context"],
+)
+@pytest.mark.parametrize("key", [None, "orders"])
+async def test_callers_that_cannot_be_told_apart_share_nothing(
+    callers: list[dict[str, Any]], key: str | None, caplog: pytest.LogCaptureFixture
+) -> None:
+    """Whose an answer is nobody can say without a resource id, but the context may hold the user: a tool's results
+    are replayed, so what one is shown could be another's."""
+    agent, _ = make_agent(*ANSWERS, input_processors=[ResponseCache(key=key)])
+    with caplog.at_level(logging.WARNING, "sluiceway"):
+        texts = [(await agent.generate("my orders?", **caller)).text for caller in (*callers, *callers)]
+    assert not set(texts[:1]) & set(texts[1::2])
+    assert caplog.text.count("no resource id") == 1
+
+
+async def test_a_call_that_tells_nothing_of_its_caller_is_cached(caplog: pytest.LogCaptureFixture) -> None:
+    agent, model = make_agent(*ANSWERS, input_processors=[ResponseCache()])
+    contexts = [{}, ResponseCache.context(bust=False), RequestContext()]
+    assert [(await agent.generate("q", request_context=context)).text for context in contexts] == ["a0"] * 3
+    assert len(model.calls) == 1
+    assert not caplog.text
+
+
 async def test_a_call_can_say_how_it_is_cached() -> None:
     cache = Recording()
     agent, _ = make_agent(*ANSWERS, input_processors=[ResponseCache(cache)])
     context = RequestContext({"team": "red"})
     ResponseCache.apply_context(context, key="once", scope=None)
     plain: dict[str, Any] = {"team": "red"}
-    ResponseCache.apply_context(plain, key="twice")
+    ResponseCache.apply_context(plain, key="twice", scope="red")
 
     await agent.generate("q", request_context=context)
     await agent.generate("q", request_context=plain)
 
-    assert cache.read == ["once:0", "twice:0"]
+    assert cache.read == ["once:0", "red:twice:0"]
 
 
 # --- what is written
