@@ -5,25 +5,19 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any, Final, cast
 
-import anyio
-
-from sluiceway.errors import ConfigurationError, ModelError
-from sluiceway.models._backoff import Backoff
-from sluiceway.models._body import encoded
+from sluiceway.errors import ConfigurationError
 from sluiceway.models._client import HttpClient
 from sluiceway.models._endpoint import Endpoint
-from sluiceway.models._errors import Refusals, parsed
-from sluiceway.models._exchange import Timeouts, exchange
-from sluiceway.models._http import HttpModel
-from sluiceway.models._providers import PROVIDERS, Provider
-from sluiceway.models._settings import Settings, settings_of
+from sluiceway.models._errors import Refusals
+from sluiceway.models._exchange import Timeouts
+from sluiceway.models._json_model import JsonModel
 
 __all__ = ["OpenAIEmbeddings"]
 
 _MOST_BYTES: Final = 256 * 1024 * 1024
 
 
-class OpenAIEmbeddings(HttpModel):
+class OpenAIEmbeddings(JsonModel):
     """An embedder behind an API of the kind of OpenAI's embeddings.
 
     May be called from many tasks at a time. Texts go in batches, one after the other.
@@ -47,7 +41,7 @@ class OpenAIEmbeddings(HttpModel):
     Raises:
         ConfigurationError: An unknown provider without `base_url`, or a value that is not allowed.
 
-    Example:
+    Examples:
         >>> OpenAIEmbeddings("text-embedding-3-small")
         OpenAIEmbeddings('text-embedding-3-small', provider='openai')
     """
@@ -66,20 +60,12 @@ class OpenAIEmbeddings(HttpModel):
         max_retries: int = 2,
         batch_size: int = 96,
     ) -> None:
-        known = PROVIDERS.get(provider)
-        if known is None and base_url is None:
-            raise ConfigurationError(f"provider {provider!r} is not known; pass base_url")
         if batch_size < 1:
             raise ConfigurationError(f"batch_size={batch_size!r} is not allowed; give a whole number from 1")
-        known = known or Provider("", key_needed=False)
-        endpoint = Endpoint(known, provider, api_key=api_key, base_url=base_url, headers=headers)
-        super().__init__(endpoint, client, timeouts)
-        self.provider = provider
-        self.model_id = model_id
+        endpoint = Endpoint.of(provider, api_key=api_key, base_url=base_url, headers=headers)
+        super().__init__(model_id, endpoint, client, timeouts, max_retries)
         self.dimensions = dimensions
-        self.max_retries = max_retries
         self.batch_size = batch_size
-        self.backoff = Backoff()
 
     async def embed(self, texts: Sequence[str]) -> list[list[float]]:
         """Return a vector for each text, in order.
@@ -93,30 +79,15 @@ class OpenAIEmbeddings(HttpModel):
         return vectors
 
     async def _batch(self, texts: Sequence[str]) -> list[list[float]]:
-        retry = 0
-        while True:
-            try:
-                return await self._ask(texts)
-            except ModelError as error:
-                wait_s = self.backoff.wait_s(retry, error.retry_after_s) if error.retryable else None
-                if wait_s is None or retry >= self.max_retries:
-                    raise
-            retry += 1
-            await anyio.sleep(wait_s)
-
-    async def _ask(self, texts: Sequence[str]) -> list[list[float]]:
-        settings = settings_of({})
-        refusals = self._endpoint.refusals(self.model_id, settings)
-        fields: dict[str, Any] = {"model": self.model_id, "input": list(texts), "encoding_format": "float"}
+        fields: dict[str, Any] = {"input": list(texts), "encoding_format": "float"}
         if self.dimensions is not None:
             fields["dimensions"] = self.dimensions
-        post = self._endpoint.post("/embeddings", encoded(fields), settings, refusals, {"accept": "application/json"})
-        async with self._connected() as client, exchange(client, post, refusals, self._limits(Settings())) as answer:
-            body = await answer.read_all(_MOST_BYTES)
-        return _vectors(parsed(body), len(texts), refusals)
-
-    def __repr__(self) -> str:
-        return f"OpenAIEmbeddings({self.model_id!r}, provider={self.provider!r})"
+        return await self._asked(
+            "/embeddings",
+            fields,
+            lambda body, refusals: _vectors(body, len(texts), refusals),
+            most_bytes=_MOST_BYTES,
+        )
 
 
 def _vectors(body: object, count: int, refusals: Refusals) -> list[list[float]]:

@@ -10,7 +10,7 @@ from urllib.parse import urlsplit
 from sluiceway.errors import ConfigurationError
 from sluiceway.models._errors import Refusals
 from sluiceway.models._exchange import Post
-from sluiceway.models._providers import Provider
+from sluiceway.models._providers import PROVIDERS, Provider
 from sluiceway.models._settings import Settings
 
 __all__ = ["Endpoint", "Secret", "checked_url"]
@@ -74,6 +74,29 @@ class Endpoint:
         self._base_url = None if base_url is None else checked_url(base_url)
         given: Mapping[str, str] = {} if headers is None else headers
         self._headers = {key.lower(): Secret(value) for key, value in given.items()}
+
+    @classmethod
+    def of(cls, name: str, *, api_key: str | None, base_url: str | None, headers: Mapping[str, str] | None) -> Endpoint:
+        """Return the endpoint of a known provider, or of a server of one's own under any other name.
+
+        Raises:
+            ConfigurationError: An unknown provider without `base_url`, or an address that is none.
+        """
+        known = PROVIDERS.get(name)
+        if known is None and base_url is None:
+            raise ConfigurationError(f"provider {name!r} is not known; pass base_url")
+        known = known or Provider("", key_needed=False)
+        return cls(known, name, api_key=api_key, base_url=base_url, headers=headers)
+
+    @property
+    def provider(self) -> Provider:
+        """What is known about the provider."""
+        return self._provider
+
+    @property
+    def name(self) -> str:
+        """What the provider is called."""
+        return self._name
 
     @property
     def given_url(self) -> str | None:

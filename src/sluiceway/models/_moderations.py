@@ -5,25 +5,18 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any, Final, cast
 
-import anyio
-
-from sluiceway.errors import ConfigurationError, ModelError
-from sluiceway.models._backoff import Backoff
-from sluiceway.models._body import encoded
 from sluiceway.models._client import HttpClient
 from sluiceway.models._endpoint import Endpoint
-from sluiceway.models._errors import Refusals, parsed
-from sluiceway.models._exchange import Timeouts, exchange
-from sluiceway.models._http import HttpModel
-from sluiceway.models._providers import PROVIDERS, Provider
-from sluiceway.models._settings import Settings, settings_of
+from sluiceway.models._errors import Refusals
+from sluiceway.models._exchange import Timeouts
+from sluiceway.models._json_model import JsonModel
 
 __all__ = ["OpenAIModerations"]
 
 _MOST_BYTES: Final = 16 * 1024 * 1024
 
 
-class OpenAIModerations(HttpModel):
+class OpenAIModerations(JsonModel):
     """A classifier behind an API of the kind of OpenAI's moderations.
 
     May be called from many tasks at a time.
@@ -44,7 +37,7 @@ class OpenAIModerations(HttpModel):
     Raises:
         ConfigurationError: An unknown provider without `base_url`.
 
-    Example:
+    Examples:
         >>> OpenAIModerations()
         OpenAIModerations('omni-moderation-latest', provider='openai')
     """
@@ -61,16 +54,8 @@ class OpenAIModerations(HttpModel):
         timeouts: Timeouts | None = None,
         max_retries: int = 2,
     ) -> None:
-        known = PROVIDERS.get(provider)
-        if known is None and base_url is None:
-            raise ConfigurationError(f"provider {provider!r} is not known; pass base_url")
-        known = known or Provider("", key_needed=False)
-        endpoint = Endpoint(known, provider, api_key=api_key, base_url=base_url, headers=headers)
-        super().__init__(endpoint, client, timeouts)
-        self.provider = provider
-        self.model_id = model_id
-        self.max_retries = max_retries
-        self.backoff = Backoff()
+        endpoint = Endpoint.of(provider, api_key=api_key, base_url=base_url, headers=headers)
+        super().__init__(model_id, endpoint, client, timeouts, max_retries)
 
     async def classify(self, texts: Sequence[str]) -> list[dict[str, float]]:
         """Return for each text the score of each category, in order.
@@ -78,28 +63,12 @@ class OpenAIModerations(HttpModel):
         Raises:
             ModelError: The server refused, after all retries, or answered something else.
         """
-        retry = 0
-        while True:
-            try:
-                return await self._ask(texts)
-            except ModelError as error:
-                wait_s = self.backoff.wait_s(retry, error.retry_after_s) if error.retryable else None
-                if wait_s is None or retry >= self.max_retries:
-                    raise
-            retry += 1
-            await anyio.sleep(wait_s)
-
-    async def _ask(self, texts: Sequence[str]) -> list[dict[str, float]]:
-        settings = settings_of({})
-        refusals = self._endpoint.refusals(self.model_id, settings)
-        fields: dict[str, Any] = {"model": self.model_id, "input": list(texts)}
-        post = self._endpoint.post("/moderations", encoded(fields), settings, refusals, {"accept": "application/json"})
-        async with self._connected() as client, exchange(client, post, refusals, self._limits(Settings())) as answer:
-            body = await answer.read_all(_MOST_BYTES)
-        return _scores(parsed(body), len(texts), refusals)
-
-    def __repr__(self) -> str:
-        return f"OpenAIModerations({self.model_id!r}, provider={self.provider!r})"
+        return await self._asked(
+            "/moderations",
+            {"input": list(texts)},
+            lambda body, refusals: _scores(body, len(texts), refusals),
+            most_bytes=_MOST_BYTES,
+        )
 
 
 def _scores(body: object, count: int, refusals: Refusals) -> list[dict[str, float]]:

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import AsyncGenerator, AsyncIterator, Mapping
 from contextlib import asynccontextmanager
 
-from sluiceway.errors import ConfigurationError
 from sluiceway.messages import Chunk
 from sluiceway.models._body import encoded
 from sluiceway.models._chat_body import chat_body
@@ -15,7 +14,7 @@ from sluiceway.models._endpoint import Endpoint
 from sluiceway.models._exchange import Timeouts
 from sluiceway.models._http import HttpModel
 from sluiceway.models._port import ModelRequest
-from sluiceway.models._providers import PROVIDERS, ChatQuirks, Provider
+from sluiceway.models._providers import ChatQuirks
 from sluiceway.models._settings import settings_of
 
 __all__ = ["OpenAIChat"]
@@ -46,7 +45,7 @@ class OpenAIChat(HttpModel):
         ConfigurationError: An unknown provider without `base_url`, or an address or a client
             that is none.
 
-    Example:
+    Examples:
         >>> model = OpenAIChat("qwen3", base_url="http://127.0.0.1:8000/v1")
         >>> model
         OpenAIChat('qwen3', provider='openai')
@@ -65,16 +64,12 @@ class OpenAIChat(HttpModel):
         max_retries: int = 2,
         quirks: ChatQuirks | None = None,
     ) -> None:
-        known = PROVIDERS.get(provider)
-        if known is None and base_url is None:
-            raise ConfigurationError(f"provider {provider!r} is not known; pass base_url")
-        known = known or Provider("", key_needed=False)
-        endpoint = Endpoint(known, provider, api_key=api_key, base_url=base_url, headers=headers)
+        endpoint = Endpoint.of(provider, api_key=api_key, base_url=base_url, headers=headers)
         super().__init__(endpoint, client, timeouts)
         self.provider = provider
         self.model_id = model_id
         self.max_retries = max_retries
-        self._quirks = known.quirks if quirks is None else quirks
+        self._quirks = endpoint.provider.quirks if quirks is None else quirks
 
     @property
     def structured(self) -> bool:
