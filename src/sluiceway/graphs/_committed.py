@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncGenerator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -25,13 +25,13 @@ from sluiceway.graphs._definition import Definition
 from sluiceway.graphs._drawn import Drawn
 from sluiceway.graphs._sketch import Sketch
 from sluiceway.graphs._view import sketch_plan
-from sluiceway.processors import Context, HookCall, HookName, Subject, Subjects, run_on, run_on_many
+from sluiceway.processors import Alone
 from sluiceway.tools import RequestContext
 
 __all__ = ["CommittedWorkflow"]
 
 
-class CommittedWorkflow(Drawn):
+class CommittedWorkflow(Alone, Drawn):
     """A workflow that has been checked. Immutable; any number of runs share one.
 
     Attributes:
@@ -39,6 +39,7 @@ class CommittedWorkflow(Drawn):
         plan: What it compiles to.
         processors: Path to processor, nested workflows included; empty if it runs on its own.
         fingerprint: Changes when the graph does.
+        spec: What the engine runs.
     """
 
     __slots__ = ("_spec", "definition", "plan", "processors")
@@ -170,54 +171,6 @@ class CommittedWorkflow(Drawn):
         context = None if request_context is None else RequestContext.of(request_context)
         request = RunRequest(run_id, keep=True, store=store, request_context=context)
         return await resume_workflow(self._spec, Resume(step, index, data), request)
-
-    # -- its processors, without an agent
-
-    async def run_on(
-        self,
-        subject: Subject,
-        *,
-        hook: HookName = "process_input",
-        request_context: Context = None,
-        info: Mapping[str, Any] | None = None,
-    ) -> HookCall:
-        """Run one hook of its processors without an agent; see `processors.run_on`.
-
-        Args:
-            subject: Messages as `generate` takes them; the answer, a stream's text or chunks,
-                or a tool's result, where the hook is about that.
-            hook: The hook.
-            request_context: Values for the processors.
-            info: What else the hook's context shows, such as `tool_name`.
-
-        Returns:
-            The call as the workflow left it, with `tripwire` and `violations`.
-
-        Raises:
-            ConfigurationError: No step of it has the hook.
-            MessageError: Messages that nothing can be made of.
-            ProcessorError: A hook raised.
-            MergeConflict: Branches disagree, and no map says which one holds.
-        """
-        return await run_on((self,), subject, hook=hook, request_context=request_context, info=info)
-
-    def run_on_many(
-        self,
-        subjects: Subjects,
-        *,
-        hook: HookName = "process_input",
-        concurrency: int = 8,
-        request_context: Context = None,
-    ) -> AsyncGenerator[HookCall, None]:
-        """Run one hook on many subjects and give the calls in their order; see `processors.run_on_many`.
-
-        Args:
-            subjects: A plain or an async iterable.
-            hook: The hook.
-            concurrency: How many at once; no more are taken before the reader has taken them.
-            request_context: Values for the processors; each call gets a copy.
-        """
-        return run_on_many((self,), subjects, hook=hook, concurrency=concurrency, request_context=request_context)
 
     def _on_its_own(self, what: str) -> None:
         if self.processors:

@@ -1,5 +1,6 @@
 """Processors: the contract of the hooks, and the built-in ones."""
 
+from sluiceway.processors._alone import Alone
 from sluiceway.processors._audit import AuditEvent, AuditTrail
 from sluiceway.processors._base import Hook, OnError, OnViolation, Processor
 from sluiceway.processors._call import HookCall
@@ -110,6 +111,7 @@ __all__ = [
     "HOOKS_OF",
     "AgentRef",
     "Allow",
+    "Alone",
     "ApiErrorContext",
     "AuditEvent",
     "AuditTrail",

@@ -2,24 +2,29 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncGenerator, Awaitable, Callable, Mapping
-from typing import Any, TypeAlias
+import re
+from collections.abc import Awaitable, Callable, Mapping
+from typing import Any, Final, TypeAlias
 
 from sluiceway.engine import OnError
 from sluiceway.errors import ConfigurationError
-from sluiceway.processors._call import HookCall
+from sluiceway.processors._alone import Alone
 from sluiceway.processors._effects import Effects
 from sluiceway.processors._protocols import HookName
 from sluiceway.processors._results import Violation
-from sluiceway.processors._run_on import Context, Subject, Subjects, run_on, run_on_many
 
 __all__ = ["Hook", "OnError", "OnViolation", "Processor"]
 
 Hook: TypeAlias = Callable[[Any], Any]
+"""A hook: a function of its context, sync or async."""
 OnViolation: TypeAlias = Callable[[Violation], Awaitable[None] | None]
+"""Called for each abort and warning, sync or async."""
+
+_CAPITAL: Final = re.compile(r"(?<=[a-z0-9])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z])")
+"""Where a word of a class's name begins, but for the first."""
 
 
-class Processor:
+class Processor(Alone):
     """A step of a run's loop: give a subclass the hooks it needs, sync or async.
 
     A processor holds options, never the state of a run: one object serves any number of
@@ -27,7 +32,8 @@ class Processor:
     a step in `ctx.attempt_state`.
 
     Args:
-        id: Unique within a list; part of every error, tripwire and violation.
+        id: Unique within a list; part of every error, tripwire and violation. None: the name of
+            the class, as in `cut-quotes` for `CutQuotes`.
         name: For people; the id where None.
         description: For people.
         on_violation: Called once for every `abort` and every `warn`, sync or async, and
@@ -39,14 +45,14 @@ class Processor:
         ConfigurationError: For an id that is not a text with something in it, or another
             value of `on_error`.
 
-    Example:
+    Examples:
         >>> class Lower(Processor):
         ...     def process_input(self, ctx):
         ...         for message in ctx.messages:
         ...             for part in message.parts:
         ...                 if part.type == "text":
         ...                     part.text = part.text.lower()
-        >>> Lower("lower").id
+        >>> Lower().id
         'lower'
     """
 
@@ -57,13 +63,15 @@ class Processor:
 
     def __init__(
         self,
-        id: str,  # noqa: A002 - the field's own name
+        id: str | None = None,  # noqa: A002 - the field's own name
         *,
         name: str | None = None,
         description: str | None = None,
         on_violation: OnViolation | None = None,
         on_error: OnError = "raise",
     ) -> None:
+        if id is None:
+            id = _CAPITAL.sub("-", type(self).__name__.strip("_")).lower()  # noqa: A001
         if not isinstance(id, str) or not id.strip():  # pyright: ignore[reportUnnecessaryIsInstance]
             raise ConfigurationError(f"a processor's id must be a text that is not empty, not {id!r}")
         if on_error not in ("raise", "block", "continue"):
@@ -97,7 +105,7 @@ class Processor:
     ) -> Processor:
         """Return a processor whose hooks are these functions; each takes the context.
 
-        Example:
+        Examples:
             >>> Processor.of("shout", process_input=lambda ctx: None).id
             'shout'
         """
@@ -120,51 +128,6 @@ class Processor:
             if hook is not None:
                 setattr(processor, name, hook)
         return processor
-
-    async def run_on(
-        self,
-        subject: Subject,
-        *,
-        hook: HookName = "process_input",
-        request_context: Context = None,
-        info: Mapping[str, Any] | None = None,
-    ) -> HookCall:
-        """Run one hook without an agent; see `processors.run_on`.
-
-        Args:
-            subject: Messages as `generate` takes them; the answer, a stream's text or chunks,
-                or a tool's result, where the hook is about that.
-            hook: The hook.
-            request_context: Values for the processor.
-            info: What else the hook's context shows, such as `tool_name`.
-
-        Returns:
-            The call as the hook left it, with `tripwire` and `violations`.
-
-        Raises:
-            ConfigurationError: The processor does not have the hook.
-            MessageError: Messages that nothing can be made of.
-            ProcessorError: The hook raised.
-        """
-        return await run_on((self,), subject, hook=hook, request_context=request_context, info=info)
-
-    def run_on_many(
-        self,
-        subjects: Subjects,
-        *,
-        hook: HookName = "process_input",
-        concurrency: int = 8,
-        request_context: Context = None,
-    ) -> AsyncGenerator[HookCall, None]:
-        """Run one hook on many subjects and give the calls in their order; see `processors.run_on_many`.
-
-        Args:
-            subjects: A plain or an async iterable.
-            hook: The hook.
-            concurrency: How many at once; no more are taken before the reader has taken them.
-            request_context: Values for the processor; each call gets a copy.
-        """
-        return run_on_many((self,), subjects, hook=hook, concurrency=concurrency, request_context=request_context)
 
     def __repr__(self) -> str:
         return f"<{type(self).__name__} {self.id!r}>"
