@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import Any, cast
+from collections.abc import Callable, Sequence
+from typing import Any, Generic, TypeVar
 
 from sluiceway.engine import Choice, Map, Merge, Plan, choose
 from sluiceway.messages import Chunk
@@ -18,18 +18,52 @@ from sluiceway.processors._stream_runs import Run, width
 __all__ = ["ArmChoice", "RunnerChoice"]
 
 
-class RunnerChoice:
-    """A choice in a list.
+T = TypeVar("T")
+
+
+class _Asked(Generic[T]):
+    """The conditions of a choice, to be asked once.
 
     Args:
         node: The choice.
         follows: The map behind it, or None.
         scope: The run.
         base: The call that conditions and maps are shown.
-        build: Makes the runner of an arm.
+        build: Makes what runs an arm.
     """
 
-    __slots__ = ("_arm", "_asked", "_base", "_build", "_follows", "_node", "_runner", "_scope", "slot")
+    __slots__ = ("_arm", "_asked", "_base", "_build", "_follows", "_node", "_scope")
+
+    def __init__(
+        self, node: Choice, follows: Map | None, scope: HookScope, base: HookCall, build: Callable[[Plan], T]
+    ) -> None:
+        self._node = node
+        self._follows = follows
+        self._scope = scope
+        self._base = base
+        self._build = build
+        self._asked = False
+        self._arm = ""
+
+    async def _choose(self, chunk: Chunk) -> T | None:
+        """Return what runs the arm that a chunk chooses, or None where there is none for it."""
+        self._asked = True
+        arm = await choose(self._node, with_parts(self._base, (chunk,)), self._scope)
+        if arm is None:
+            return None
+        self._arm = arm.key
+        return self._build(arm.plan)
+
+    async def _mapped(self, follows: Map, parts: Sequence[Chunk]) -> tuple[HookCall, HookCall]:
+        """Return what a map gets for the arm, and what it returns."""
+        call = with_parts(self._base, parts)
+        return call, await mapped(follows, {self._arm: call}, self._scope)
+
+
+class RunnerChoice(_Asked[StreamRunner]):
+    """A choice in a list."""
+
+    __slots__ = ("_runner", "slot")
 
     def __init__(
         self,
@@ -39,14 +73,8 @@ class RunnerChoice:
         base: HookCall,
         build: Callable[[Plan], StreamRunner],
     ) -> None:
-        self._node = node
-        self._follows = follows
-        self._scope = scope
-        self._base = base
-        self._build = build
-        self._arm: str | None = None
+        super().__init__(node, follows, scope, base, build)
         self._runner: StreamRunner | None = None
-        self._asked = False
         self.slot = Slot()
 
     def feed(self, ctx: Any) -> Any:
@@ -75,13 +103,8 @@ class RunnerChoice:
             self._runner.drop()
 
     async def _first(self, chunk: Chunk) -> list[Chunk]:
-        self._asked = True
-        arm = await choose(self._node, with_parts(self._base, (chunk,)), self._scope)
-        if arm is None:
-            return [chunk]
-        self._arm = arm.key
-        self._runner = self._build(arm.plan)
-        return await self._through(self._runner, chunk)
+        self._runner = await self._choose(chunk)
+        return [chunk] if self._runner is None else await self._through(self._runner, chunk)
 
     async def _through(self, runner: StreamRunner, chunk: Chunk) -> list[Chunk]:
         return await self._after(await runner.push(chunk))
@@ -91,40 +114,22 @@ class RunnerChoice:
             self.slot.flush_s = self._runner.wait_s
         if self._follows is None or not chunks:
             return chunks
-        outputs = {cast("str", self._arm): with_parts(self._base, chunks)}
-        return list((await mapped(self._follows, outputs, self._scope)).parts)
+        _, output = await self._mapped(self._follows, chunks)
+        return list(output.parts)
 
 
-class ArmChoice:
-    """A choice in a branch of a `parallel`: it notes which run became which.
+class ArmChoice(_Asked[Branch]):
+    """A choice in a branch of a `parallel`: it notes which run became which."""
 
-    Args:
-        node: The choice.
-        follows: The map behind it, or None.
-        scope: The run.
-        base: The call that conditions and maps are shown.
-        build: Makes the branch of an arm.
-    """
-
-    __slots__ = ("_arm", "_asked", "_base", "_branch", "_build", "_follows", "_node", "_runs", "_scope")
+    __slots__ = ("_branch", "_runs")
 
     def __init__(
-        self,
-        node: Choice,
-        follows: Map | None,
-        scope: HookScope,
-        base: HookCall,
-        build: Callable[[Plan], Branch],
+        self, node: Choice, follows: Map | None, scope: HookScope, base: HookCall, build: Callable[[Plan], Branch]
     ) -> None:
-        self._node = node
         # A merge of one arm is that arm.
-        self._follows = None if follows is not None and isinstance(follows.fn, Merge) else follows
-        self._scope = scope
-        self._base = base
-        self._build = build
-        self._arm: str | None = None
+        merges = follows is not None and isinstance(follows.fn, Merge)
+        super().__init__(node, None if merges else follows, scope, base, build)
         self._branch = Branch(())
-        self._asked = False
         self._runs: list[Run] = []
 
     @property
@@ -181,26 +186,19 @@ class ArmChoice:
 
     async def _later(self, chunk: Chunk, cleared: Any) -> None:
         if not self._asked:
-            await self._choose(chunk)
+            chosen = await self._choose(chunk)
+            if chosen is None:
+                self._follows = None
+            else:
+                self._branch = chosen
         if cleared is None:
             cleared = self._branch.feed(chunk)
         runs = await cleared if hasattr(cleared, "__await__") else cleared
         await self._note([Run(width(chunk), (chunk,), same=True)] if runs is None else runs)
 
-    async def _choose(self, chunk: Chunk) -> None:
-        self._asked = True
-        arm = await choose(self._node, with_parts(self._base, (chunk,)), self._scope)
-        if arm is not None:
-            self._arm = arm.key
-            self._branch = self._build(arm.plan)
-        else:
-            self._follows = None
-
     async def _note(self, runs: list[Run]) -> None:
         if self._follows is not None and runs:
-            parts = [chunk for run in runs for chunk in run.chunks]
-            call = with_parts(self._base, parts)
-            output = await mapped(self._follows, {cast("str", self._arm): call}, self._scope)
+            call, output = await self._mapped(self._follows, [chunk for run in runs for chunk in run.chunks])
             if output.parts is not call.parts:
                 runs = [Run(sum(run.n_in for run in runs), output.parts)]
         self._runs.extend(runs)
