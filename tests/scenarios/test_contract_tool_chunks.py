@@ -63,6 +63,29 @@ async def test_a_dropped_call_is_not_run_and_leaves_no_trace(entry: Entry) -> No
 
 
 @each_entry
+@pytest.mark.parametrize("hook", ["process_output_stream", "process_output_step"])
+async def test_where_the_only_call_was_taken_out_nobody_is_told_to_wait_for_one(entry: Entry, hook: str) -> None:
+    """A client that reads `tool-calls` looks for calls: the reason is `stop`, in step, result and chunks."""
+
+    def take_out(ctx: Any) -> Any:
+        if hook == "process_output_stream":
+            return None if ctx.part.type == "tool-call" else ctx.part
+        reply = ctx.messages[-1]
+        reply.parts[:] = [part for part in reply.parts if part.type != "tool"]
+        return None
+
+    ran_with: list[Any] = []
+    script, tools = mailing(ran_with)
+    agent, model = make_agent(*script, tools=tools, output_processors=[Processor.of("p", **{hook: take_out})])
+
+    ran = await by(entry, agent, "hi")
+
+    assert (ran_with, len(model.calls)) == ([], 1)
+    assert (ran.result.finish_reason, [s.finish_reason for s in ran.result.steps]) == ("stop", ["stop"])
+    assert {c.payload["reason"] for c in ran.chunks if c.type in ("step-finish", "finish")} <= {"stop"}
+
+
+@each_entry
 async def test_a_step_whose_only_call_was_dropped_ends_the_loop(entry: Entry) -> None:
     """There is nothing to tell the model."""
     ran_with: list[Any] = []

@@ -162,6 +162,8 @@ class Answer:
         """Return the step as it stands: as the stream hooks left it, or with the edits of later hooks."""
         step = step_of_parts(self._parts(), step_number, results=edited)
         reason = "tool-calls" if edited and self._client_calls else self.reason
+        if reason == "tool-calls" and self._raw_args and not step.tool_calls:
+            reason = "stop"  # hooks took the calls out: nobody is to look for them
         metadata = self.finish.get("provider_metadata") if self.finish is not None else None
         return StepResult(
             step_number=step_number,
