@@ -54,6 +54,10 @@ cover: $(READY) ## Run the tests and show what they do not reach
 	@$(BIN)/coverage run -m pytest $(ARGS)
 	@$(BIN)/coverage report --skip-covered --show-missing
 
+.PHONY: mutants
+mutants: $(READY) ## Plant 1,200 faults and count which ones a test notices (an hour)
+	@nice $(BIN)/python -m tests.mutation --workers $(WORKERS) $(ARGS)
+
 .PHONY: lint
 lint: $(READY) ## Check style, format and the direction of imports
 	@$(BIN)/ruff check .
@@ -73,7 +77,11 @@ types: $(READY) ## Check the types
 bench: $(READY) ## Measure speed against hand-written code
 	@$(BIN)/python -m benchmarks $(or $(ARGS),--full)
 
+.PHONY: docs
+docs: $(READY) ## Build the site into site/ and look for dead links
+	@$(BIN)/python -m tests.docs.site
+
 .PHONY: clean
 clean: ## Remove what the tools left, but not .venv
-	@rm -rf .pytest_cache .ruff_cache .hypothesis .coverage dist build
+	@rm -rf .pytest_cache .ruff_cache .hypothesis .coverage .cache dist build site
 	@find src tests benchmarks examples -name __pycache__ -prune -exec rm -rf {} +

@@ -30,7 +30,11 @@ __all__ = [
 
 
 def text_of(error: BaseException) -> str:
-    """Return what an exception says, or its type's name where it says nothing or cannot be asked."""
+    """Return what an exception says, or its type's name where it says nothing or cannot be asked.
+
+    Args:
+        error: Any exception.
+    """
     try:
         return str(error) or type(error).__name__
     except Exception:  # noqa: BLE001 - the exception's own code; there must be a text all the same

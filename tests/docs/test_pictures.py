@@ -11,7 +11,11 @@ from sluiceway.graphs import Drawn, check, to_svg
 from sluiceway.memory import HashEmbedder, InMemoryStore, InMemoryVectors, Memory
 
 ROOT = Path(__file__).resolve().parents[2]
-PICTURES = {"guarded-agent.svg": "examples/guarded_agent.py:agent"}
+PICTURES = {
+    "guarded-agent.svg": "examples/guarded_agent.py:agent",
+    "loop.svg": "tests/docs/pictured.py:loop",
+    "side-by-side.svg": "tests/docs/pictured.py:side_by_side",
+}
 
 
 @pytest.mark.parametrize("name", PICTURES)

@@ -69,7 +69,11 @@ def sketch_list(items: Iterable[object], identity: str = "list") -> Sketch:
 
 
 def agent_graph(parts: AgentParts) -> Sketch:
-    """Return the graph of an agent."""
+    """Return the graph of an agent.
+
+    Args:
+        parts: What the agent is made of.
+    """
     made = SketchBuilder(parts.id, in_hooks=True)
     made.open(ROOT, "agent", parts.id)
     last = made.node("[start]", "start", "start", None, description=parts.description)

@@ -133,6 +133,10 @@ class CommittedWorkflow(Alone, Drawn):
     async def load(self, run_id: str, *, store: RunStore | None = None) -> WorkflowResult:
         """Return how a stored run stands, in this process or another.
 
+        Args:
+            run_id: The run.
+            store: Where it is kept; None: the usual store.
+
         Raises:
             RunError: There is no such run.
             SnapshotError: It cannot be read.

@@ -54,15 +54,27 @@ class Drawn(ABC):
         return to_svg(self._sketch(), run=run, theme=theme)
 
     def to_dot(self, *, run: RunLike | None = None) -> str:
-        """Return the graph in DOT, for Graphviz."""
+        """Return the graph in DOT, for Graphviz.
+
+        Args:
+            run: A run to put on it: a result, events, or JSON lines; None: none.
+        """
         return to_dot(self._sketch(), run=run)
 
     def to_mermaid(self, *, run: RunLike | None = None) -> str:
-        """Return the graph as a flowchart of Mermaid."""
+        """Return the graph as a flowchart of Mermaid.
+
+        Args:
+            run: A run to put on it; None: none.
+        """
         return to_mermaid(self._sketch(), run=run)
 
     def to_text(self, *, run: RunLike | None = None) -> str:
-        """Return the graph as a tree of lines."""
+        """Return the graph as a tree of lines.
+
+        Args:
+            run: A run to put on it; None: none.
+        """
         return to_text(self._sketch(), run=run)
 
     def _repr_mimebundle_(self, include: Any = None, exclude: Any = None) -> dict[str, str]:
@@ -126,7 +138,7 @@ def to_svg(thing: object, *, run: RunLike | None = None, theme: Theme = "auto") 
         GraphError: There is no graph in it.
         ConfigurationError: Another theme, or a run that cannot be used.
 
-    Example:
+    Examples:
         >>> from sluiceway import Workflow
         >>> to_svg(Workflow("one").then(str.upper)).startswith("<svg")
         True
@@ -135,27 +147,51 @@ def to_svg(thing: object, *, run: RunLike | None = None, theme: Theme = "auto") 
 
 
 def to_dot(thing: object, *, run: RunLike | None = None) -> str:
-    """Return a graph in DOT, for Graphviz. Any text may stand in its ids."""
+    """Return a graph in DOT, for Graphviz. Any text may stand in its ids.
+
+    Args:
+        thing: A workflow, an agent, a list of processors, or their graph.
+        run: A run to put on it.
+    """
     return dot(_with_run(thing, run))
 
 
 def to_mermaid(thing: object, *, run: RunLike | None = None) -> str:
-    """Return a graph as a flowchart of Mermaid. Any text may stand in its ids."""
+    """Return a graph as a flowchart of Mermaid. Any text may stand in its ids.
+
+    Args:
+        thing: A workflow, an agent, a list of processors, or their graph.
+        run: A run to put on it.
+    """
     return mermaid(_with_run(thing, run))
 
 
 def to_text(thing: object, *, run: RunLike | None = None) -> str:
-    """Return a graph as a tree of lines."""
+    """Return a graph as a tree of lines.
+
+    Args:
+        thing: A workflow, an agent, a list of processors, or their graph.
+        run: A run to put on it.
+    """
     return as_text(outline(thing, run=run))
 
 
 def outline(thing: object, *, run: RunLike | None = None) -> Outline:
-    """Return a graph as an outline, for a terminal."""
+    """Return a graph as an outline, for a terminal.
+
+    Args:
+        thing: A workflow, an agent, a list of processors, or their graph.
+        run: A run to put on it.
+    """
     return outlined(_with_run(thing, run))
 
 
 def graph_to_json(thing: object, *, run: RunLike | None = None) -> str:
     """Return a graph in node-link form, for storage: see `networkx.node_link_data`.
+
+    Args:
+        thing: A workflow, an agent, a list of processors, or their graph.
+        run: A run to put on it.
 
     Raises:
         GraphError: There is no graph in it.
@@ -165,6 +201,9 @@ def graph_to_json(thing: object, *, run: RunLike | None = None) -> str:
 
 def graph_from_json(text: str):  # noqa: ANN202 - networkx is loaded on use; a checker infers the type
     """Return the `networkx.DiGraph` that was stored.
+
+    Args:
+        text: What `graph_to_json` returned.
 
     Raises:
         GraphError: It is none.
@@ -192,5 +231,10 @@ def diff(old: object, new: object) -> GraphDiff:
 
 
 def diff_to_svg(difference: GraphDiff, *, theme: Theme = "auto") -> str:
-    """Return both graphs, one below the other, with what is different marked."""
+    """Return both graphs, one below the other, with what is different marked.
+
+    Args:
+        difference: What `diff` returned.
+        theme: Colours; `auto` follows the reader's.
+    """
     return draw([("before", difference.old), ("after", difference.new)], theme)

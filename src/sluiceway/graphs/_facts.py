@@ -89,7 +89,7 @@ def _description(thing: object, kind: NodeKind) -> str:
 
 
 def _classes(thing: object) -> tuple[str, ...]:
-    names = [cls.__name__ for cls in type(thing).__mro__ if cls not in (object, Processor)]
+    names = [cls.__name__ for cls in type(thing).__mro__ if cls not in Processor.__mro__]
     return tuple(names)
 
 

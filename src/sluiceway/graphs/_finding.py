@@ -8,6 +8,7 @@ from typing import Literal, TypeAlias
 __all__ = ["Finding", "Severity"]
 
 Severity: TypeAlias = Literal["error", "warning", "note"]
+"""How much a finding weighs."""
 
 
 @dataclass(frozen=True, slots=True)

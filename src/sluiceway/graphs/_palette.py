@@ -9,6 +9,7 @@ from sluiceway.errors import ConfigurationError
 __all__ = ["Paint", "Theme"]
 
 Theme: TypeAlias = Literal["auto", "light", "dark"]
+"""The colours of a picture; `auto` follows the reader's light or dark."""
 
 _COLOURS: Final = {
     "ground": ("#ffffff", "#10141c"),

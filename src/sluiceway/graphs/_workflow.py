@@ -46,7 +46,7 @@ class Workflow(Drawn):
     Raises:
         GraphError: An id that is not a text with something in it.
 
-    Example:
+    Examples:
         >>> def double(number: int) -> int:
         ...     return 2 * number
         >>> def square(number: int) -> int:
@@ -138,7 +138,14 @@ class Workflow(Drawn):
         return self._with(LoopEntry(step, condition, until=False, max_iterations=max_iterations))
 
     def do_until(self, step: object, condition: Callable[..., Any], *, max_iterations: int = 1000) -> Workflow:
-        """Add a step that is run, and run again on its own output until the condition holds."""
+        """Add a step that is run, and run again on its own output until the condition holds.
+
+        Args:
+            step: What is repeated.
+            condition: Asked about its output after each time: `(data)` or `(data, ctx)`, sync or
+                async.
+            max_iterations: More than these end the run with `LimitExceeded`.
+        """
         return self._with(LoopEntry(step, condition, until=True, max_iterations=max_iterations))
 
     def sleep(self, seconds: float) -> Workflow:
@@ -161,7 +168,14 @@ class Workflow(Drawn):
         request_context: Context = None,
         info: Mapping[str, Any] | None = None,
     ) -> HookCall:
-        """Commit it and run one hook of its processors; see `CommittedWorkflow.run_on`."""
+        """Commit it and run one hook of its processors; see `CommittedWorkflow.run_on`.
+
+        Args:
+            subject: Messages, or what the hook is about.
+            hook: The hook.
+            request_context: Values for the processors; None: none.
+            info: What else the hook's context shows, such as `tool_name`.
+        """
         return await self.commit().run_on(subject, hook=hook, request_context=request_context, info=info)
 
     def run_on_many(
@@ -172,7 +186,14 @@ class Workflow(Drawn):
         concurrency: int = 8,
         request_context: Context = None,
     ) -> AsyncGenerator[HookCall, None]:
-        """Commit it and run one hook on many subjects; see `CommittedWorkflow.run_on_many`."""
+        """Commit it and run one hook on many subjects; see `CommittedWorkflow.run_on_many`.
+
+        Args:
+            subjects: A plain or an async iterable.
+            hook: The hook.
+            concurrency: How many at once.
+            request_context: Values for the processors; None: none.
+        """
         return self.commit().run_on_many(subjects, hook=hook, concurrency=concurrency, request_context=request_context)
 
     def _with(self, entry: Entry) -> Workflow:

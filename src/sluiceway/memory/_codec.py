@@ -128,7 +128,7 @@ def _read(fields: _Fields) -> Part:
     reader = _READERS.get(kind) if isinstance(kind, str) else None
     try:
         part = reader(fields) if reader is not None else UnknownPart(str(kind), dict(fields))
-    except (KeyError, TypeError, AttributeError, MessageError):
+    except (KeyError, TypeError, ValueError, AttributeError, MessageError):
         part = UnknownPart(str(kind), dict(fields))
     metadata = _mapping(fields.get("provider_metadata"))
     if metadata:
@@ -195,12 +195,20 @@ def _write_unknown(part: Any) -> dict[str, Any]:
     return {"type": "unknown", "kind": part.type, "data": jsonable(part.data)}
 
 
+def _text(fields: _Fields, name: str) -> str | None:
+    """Return a text, or None; anything else is a TypeError, and the part is kept as an unknown one."""
+    value = fields.get(name)
+    if value is not None and not isinstance(value, str):
+        raise TypeError(name)
+    return value
+
+
 def _read_text(fields: _Fields) -> Part:
-    return TextPart(fields.get("text") or "", id=fields.get("id"))
+    return TextPart(_text(fields, "text") or "", id=_text(fields, "id"))
 
 
 def _read_reasoning(fields: _Fields) -> Part:
-    return ReasoningPart(fields.get("text") or "", id=fields.get("id"))
+    return ReasoningPart(_text(fields, "text") or "", id=_text(fields, "id"))
 
 
 def _read_tool(fields: _Fields) -> Part:
@@ -210,7 +218,7 @@ def _read_tool(fields: _Fields) -> Part:
         fields.get("args"),
         fields.get("state", "call"),
         fields.get("result"),
-        error=fields.get("error"),
+        error=_text(fields, "error"),
         model_output=fields.get("model_output", MISSING),
         provider_executed=bool(fields.get("provider_executed")),
     )
@@ -218,7 +226,7 @@ def _read_tool(fields: _Fields) -> Part:
 
 def _read_file(fields: _Fields, kind: type[FilePart] = FilePart) -> Part:
     data = base64.b64decode(fields["data"]) if "data" in fields else None
-    return kind(data, fields.get("media_type"), url=fields.get("url"), filename=fields.get("filename"))
+    return kind(data, _text(fields, "media_type"), url=_text(fields, "url"), filename=_text(fields, "filename"))
 
 
 def _read_image(fields: _Fields) -> Part:
@@ -227,16 +235,16 @@ def _read_image(fields: _Fields) -> Part:
 
 def _read_source(fields: _Fields) -> Part:
     return SourcePart(
-        fields.get("id") or "",
-        fields.get("url"),
-        fields.get("title"),
-        media_type=fields.get("media_type"),
-        filename=fields.get("filename"),
+        _text(fields, "id") or "",
+        _text(fields, "url"),
+        _text(fields, "title"),
+        media_type=_text(fields, "media_type"),
+        filename=_text(fields, "filename"),
     )
 
 
 def _read_data(fields: _Fields) -> Part:
-    return DataPart(fields["name"], fields.get("data"), id=fields.get("id"))
+    return DataPart(fields["name"], fields.get("data"), id=_text(fields, "id"))
 
 
 def _read_step(fields: _Fields) -> Part:

@@ -39,7 +39,7 @@ class HashEmbedder:
     Args:
         dimension: The length of its vectors.
 
-    Example:
+    Examples:
         >>> HashEmbedder(64).model_id
         'hash-64'
     """

@@ -33,13 +33,15 @@ class Claim:
         thread_id: The thread.
     """
 
-    __slots__ = ("__weakref__", "_renewal", "held", "store", "thread_id", "token")
+    __slots__ = ("__weakref__", "_renewal", "ending", "held", "store", "thread_id", "token")
 
     def __init__(self, store: MemoryStore, thread_id: str) -> None:
         self.store = store
         self.thread_id = thread_id
         self.token = holder_token("lease")
         self.held = False
+        self.ending = False
+        """Whether it ends with the turn that is being saved, so that a renewal may find it gone."""
         self._renewal = Owned()
 
     async def take(self, wait_s: float) -> None:
@@ -92,5 +94,7 @@ async def _renew(ref: weakref.ref[Claim], store: MemoryStore, thread_id: str, to
             log.warning("the lease of a thread could not be renewed: %s", error)
             continue
         if not kept:
-            log.warning("the lease of a thread was lost; the turn will not be saved")
+            claim = ref()
+            if claim is None or not claim.ending:
+                log.warning("the lease of a thread was lost; the turn will not be saved")
             return

@@ -49,7 +49,7 @@ class Memory:
     Raises:
         ConfigurationError: A value that is not allowed; semantic recall without `vector` or `embedder`.
 
-    Example:
+    Examples:
         >>> Memory(InMemoryStore(), last_messages=20).input_processors
         (<MessageHistory 'message-history'>,)
     """
@@ -123,6 +123,11 @@ class Memory:
     async def threads(self, resource: str | None = None, *, limit: int = 100, offset: int = 0) -> list[Thread]:
         """Return the threads of a resource, or all, the one with the newest turn first.
 
+        Args:
+            resource: Whose; None: all.
+            limit: How many at most.
+            offset: How many are passed over.
+
         Raises:
             ConfigurationError: `limit` or `offset` is less than 0.
             StorageError: The store cannot be read.
@@ -134,6 +139,10 @@ class Memory:
 
     async def working_memory(self, *, thread: str | None = None, resource: str | None = None) -> str | None:
         """Return the working memory as it stands: text, or JSON where the template is a model.
+
+        Args:
+            thread: The thread, where it is kept by thread.
+            resource: Whose, where it is kept by resource.
 
         Raises:
             ConfigurationError: This memory has no working memory, or neither id is given.
@@ -202,6 +211,10 @@ class Memory:
         """Give everything, or what belongs to one thread or resource, as JSON lines.
 
         Embeddings are not among it: they are made anew where it is imported.
+
+        Args:
+            thread: This thread only; None: all.
+            resource: What belongs to this resource only; None: all.
         """
         return export_lines(self.storage, thread=thread, resource=resource)
 

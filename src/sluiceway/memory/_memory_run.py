@@ -45,6 +45,10 @@ Contribution: TypeAlias = Callable[[Draft, MessageList, str], None]
 def request_context_for(given: Any, options: Mapping[str, Any] | None) -> RequestContext:
     """Return the request context of a run, with the thread and resource that its memory option names.
 
+    Args:
+        given: A request context or a mapping; None: a new one.
+        options: The `memory=` of a call; None: no thread.
+
     Raises:
         ConfigurationError: An option that does not exist, or is of the wrong type.
     """
@@ -222,6 +226,8 @@ class MemoryRun:
             lease=None if claim is None else claim.token,
             release=own,
         )
+        if claim is not None:
+            claim.ending = own
         await store.save_turn(turn)
         if claim is not None and own:
             del self._claims[key]

@@ -30,7 +30,11 @@ def placed(own: Sequence[Processor], listed: Sequence[object], *, first: bool) -
 
 
 def remembers(*chains: Chain) -> bool:
-    """Whether any of these lists has a processor that goes on with a thread."""
+    """Whether any of these lists has a processor that goes on with a thread.
+
+    Args:
+        chains: The lists of an agent.
+    """
     kinds = (MessageHistory, SemanticRecall, WorkingMemory)
     return any(isinstance(step.processor, kinds) for chain in chains for step in chain.processors)
 

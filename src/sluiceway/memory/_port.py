@@ -160,7 +160,13 @@ class MemoryStore(Protocol):
         ...
 
     async def threads(self, resource_id: str | None = None, *, limit: int = 100, offset: int = 0) -> list[Thread]:
-        """Return the threads of a resource, or all, the one with the newest turn first."""
+        """Return the threads of a resource, or all, the one with the newest turn first.
+
+        Args:
+            resource_id: Whose; None: all.
+            limit: How many at most.
+            offset: How many are passed over.
+        """
         ...
 
     async def save_thread(self, thread: Thread) -> None:
@@ -200,7 +206,12 @@ class MemoryStore(Protocol):
         ...
 
     async def find(self, ids: Collection[str], thread_id: str | None = None) -> list[MessageRow]:
-        """Return the messages with these ids, of one thread or of all."""
+        """Return the messages with these ids, of one thread or of all.
+
+        Args:
+            ids: The ids; one that is not there is left out.
+            thread_id: The thread; None: any.
+        """
         ...
 
     async def delete_messages(self, keys: Collection[MessageKey]) -> int:

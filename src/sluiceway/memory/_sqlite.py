@@ -49,7 +49,7 @@ class SQLiteStore:
         path: The file, made with its folder where it is not there; `":memory:"`: in memory.
         busy_s: How long to wait for another program that writes, in seconds.
 
-    Example:
+    Examples:
         >>> store = SQLiteStore(":memory:")
         >>> store.path.name
         ':memory:'

@@ -114,7 +114,7 @@ async def import_lines(store: MemoryStore, lines: Iterable[str], index: str | No
             continue
         try:
             item = _item(json.loads(line))
-        except (ValueError, KeyError, TypeError, RecursionError) as error:
+        except (ValueError, KeyError, TypeError, RecursionError, StorageError) as error:
             raise StorageError(f"line {number} is no line of an export: {type(error).__name__}: {error}") from error
         if isinstance(item, MessageRow):
             if batch is None or item.thread_id != batch.thread.id:

@@ -17,7 +17,14 @@ __all__ = ["InMemoryVectors", "Match", "VectorEntry", "VectorStore", "check_inde
 
 @dataclass(frozen=True, slots=True)
 class VectorEntry:
-    """The embedding of a message, and whose it is."""
+    """The embedding of a message, and whose it is.
+
+    Args:
+        thread_id: The thread of the message.
+        message_id: The message.
+        resource_id: Whose thread it is, or None.
+        vector: As many numbers as the index has dimensions.
+    """
 
     thread_id: str
     message_id: str
@@ -27,7 +34,13 @@ class VectorEntry:
 
 @dataclass(frozen=True, slots=True)
 class Match:
-    """A message that is near to what was asked for; `score` is the cosine of the angle."""
+    """A message that is near to what was asked for; `score` is the cosine of the angle.
+
+    Args:
+        thread_id: The thread of the message.
+        message_id: The message.
+        score: From -1 to 1.
+    """
 
     thread_id: str
     message_id: str
@@ -69,7 +82,15 @@ class VectorStore(Protocol):
         resource_id: str | None = None,
         thread_id: str | None = None,
     ) -> list[Match]:
-        """Return the nearest messages of a thread, or without one of a resource; the nearest first."""
+        """Return the nearest messages of a thread, or without one of a resource; the nearest first.
+
+        Args:
+            index: The index.
+            vector: What is looked for, of the index's dimension.
+            top_k: How many at most.
+            resource_id: Whose, where no thread is given.
+            thread_id: The thread; None: all of the resource.
+        """
         ...
 
     async def delete(self, keys: Collection[MessageKey]) -> None:

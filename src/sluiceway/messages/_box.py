@@ -21,6 +21,9 @@ def copy_value(value: Any) -> Any:
     Other objects are deep-copied where they can be and shared where they cannot. Any depth
     is fine.
 
+    Args:
+        value: Any value.
+
     Raises:
         MessageError: The value contains itself.
     """

@@ -11,6 +11,7 @@ from sluiceway._types import MISSING, Missing
 __all__ = ["Chunk", "ChunkSource"]
 
 ChunkSource: TypeAlias = Literal["AGENT", "TOOL", "USER"]
+"""Who made a chunk: the agent, a tool, or a processor or the user's own code."""
 
 
 class Chunk:
@@ -78,7 +79,12 @@ class Chunk:
         return self._execute
 
     def get(self, key: str, default: Any = None) -> Any:
-        """Return `payload[key]`, or the default."""
+        """Return `payload[key]`, or the default.
+
+        Args:
+            key: A field of the payload.
+            default: What is returned where there is none.
+        """
         return self._payload.get(key, default)
 
     def replace(

@@ -90,8 +90,8 @@ class Entries:
         touched, self._touched = self._touched, {}
         for message in touched:
             message._armed = True
-            parts = message._parts or ()
-            if parts != message._seen:
+            parts = message._parts or []
+            if parts != (message._seen or []):
                 self._note_parts(message)
             for i, part in enumerate(parts):
                 if type(part) is not TextPart or part._meta is not None:

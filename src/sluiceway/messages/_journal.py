@@ -55,7 +55,13 @@ class Journal:
 
 @dataclass(frozen=True, slots=True)
 class Snapshot:
-    """A message list at one moment, for `restore`. Only a list's newest one can be restored."""
+    """A message list at one moment, for `restore`. Only a list's newest one can be restored.
+
+    Args:
+        items: The messages by id.
+        system: The system messages.
+        journal: What had been done until then.
+    """
 
     items: Mapping[str, Message]
     system: tuple[SystemMessage, ...]

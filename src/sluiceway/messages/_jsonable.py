@@ -21,6 +21,9 @@ def jsonable(value: Any) -> Any:
     Bytes become base64 text, times ISO text, sets and tuples lists, models and dataclasses
     dicts, numbers that JSON does not have null; anything else its `str`.
 
+    Args:
+        value: Any value.
+
     Raises:
         MessageError: The value is nested too deep, or contains itself.
     """

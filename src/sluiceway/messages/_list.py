@@ -61,27 +61,32 @@ class MessageList(Entries):
     @property
     def all(self) -> tuple[Message, ...]:
         """All messages, in conversation order."""
-        return self._views.get("all") or self._view("all")
+        view = self._views.get("all")
+        return self._view("all") if view is None else view
 
     @property
     def input(self) -> tuple[Message, ...]:
         """What came in with the call, and what processors added to it."""
-        return self._views.get("input") or self._view("input")
+        view = self._views.get("input")
+        return self._view("input") if view is None else view
 
     @property
     def response(self) -> tuple[Message, ...]:
         """This run's reply."""
-        return self._views.get("response") or self._view("response")
+        view = self._views.get("response")
+        return self._view("response") if view is None else view
 
     @property
     def remembered(self) -> tuple[Message, ...]:
         """What came from memory."""
-        return self._views.get("memory") or self._view("memory")
+        view = self._views.get("memory")
+        return self._view("memory") if view is None else view
 
     @property
     def context(self) -> tuple[Message, ...]:
         """What is in prompts but never saved."""
-        return self._views.get("context") or self._view("context")
+        view = self._views.get("context")
+        return self._view("context") if view is None else view
 
     @property
     def system(self) -> tuple[SystemMessage, ...]:
@@ -196,7 +201,7 @@ class MessageList(Entries):
         return count
 
     def add_system(self, text: str, tag: str | None = None) -> SystemMessage:
-        """Append a system message."""
+        """Append a system message; its `tag` tells processors what it is for, as `retry-feedback` does."""
         message = SystemMessage(text, tag)
         self._system = (*self._system, message)
         self._note("system")
@@ -404,7 +409,8 @@ class MessageList(Entries):
             self._collect()
         if self._origin is not None and not self._shelled:
             self._make_shells()  # a fork of a fork reads this one, not what this one reads
-        new = MessageList()
+        new = MessageList.__new__(MessageList)
+        Entries.__init__(new)
         new._items = self._items.copy()
         new._origin = self._items.copy()
         new._origin_ref = self._ref
@@ -436,7 +442,7 @@ class MessageList(Entries):
         return build_prompt(self._items.values(), system, tools)
 
     def to_ui(self, include_signals: bool = False) -> list[dict[str, Any]]:
-        """Return the messages as a chat UI takes them (AI-SDK UI messages)."""
+        """Return AI-SDK UI messages; with `include_signals` reminders to the model are among them."""
         return [ui_message(m) for m in self.all if include_signals or m._role != "signal"]
 
     def to_openai(self) -> list[dict[str, Any]]:

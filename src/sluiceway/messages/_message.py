@@ -19,7 +19,7 @@ from sluiceway.messages._content import content_parts, mapping_of
 from sluiceway.messages._json import part_record, parts_from_records
 from sluiceway.messages._jsonable import jsonable
 from sluiceway.messages._part import Part
-from sluiceway.messages._text import TextPart
+from sluiceway.messages._text import ReasoningPart, TextPart
 
 __all__ = ["Message", "Saved", "Source", "SystemMessage"]
 
@@ -172,6 +172,15 @@ class Message:
         return "".join([part.text for part in parts if type(part) is TextPart])
 
     @property
+    def text_parts(self) -> list[TextPart]:
+        """Its texts as a model reads them, those of attachments last and no reasoning; to be edited in place."""
+        return [
+            part
+            for part in (*self.parts, *self.attachments)
+            if isinstance(part, TextPart) and not isinstance(part, ReasoningPart)
+        ]
+
+    @property
     def metadata(self) -> dict[str, Any]:
         """Anything that was attached to it; may be changed in place."""
         if self._armed:
@@ -266,7 +275,19 @@ class Message:
         attachments: Sequence[Part | Mapping[str, Any]] | None = None,
         provider_metadata: Mapping[str, Any] | None = None,
     ) -> Message:
-        """Return a copy with some of it changed; the id stays unless another is given."""
+        """Return a copy with some of it changed; the id stays unless another is given.
+
+        Args:
+            parts: The parts; None keeps them, as for each of these.
+            metadata: The metadata.
+            role: `user`, `assistant` or `signal`.
+            id: Another id.
+            created_at: When it was made.
+            thread_id: Its thread; None: no thread.
+            resource_id: Whose it is; None: nobody's.
+            attachments: File and image parts.
+            provider_metadata: By provider name.
+        """
         new = Message(
             None,
             role=role or self._role,

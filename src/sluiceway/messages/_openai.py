@@ -35,6 +35,9 @@ def openai_messages(prompt: _Messages) -> list[dict[str, Any]]:
 
     Reasoning is left out, and so is provider metadata, for which that API has no place. What
     a provider ran itself becomes an ordinary call and its result; while it still runs, nothing.
+
+    Args:
+        prompt: A `Prompt`, or anything with its `messages`.
     """
     out: list[dict[str, Any]] = []
     for message in prompt.messages:
@@ -48,7 +51,11 @@ def openai_messages(prompt: _Messages) -> list[dict[str, Any]]:
 
 
 def output_text(output: Any) -> str:
-    """Return a tool's output as text: a str as it is, anything else as JSON."""
+    """Return a tool's output as text: a str as it is, anything else as JSON.
+
+    Args:
+        output: What a tool returned.
+    """
     if isinstance(output, str):
         return output
     try:

@@ -15,7 +15,11 @@ __all__ = ["Prompt"]
 
 @dataclass(frozen=True, slots=True)
 class Prompt:
-    """What a provider is about to receive."""
+    """What a provider is about to receive.
+
+    Args:
+        messages: In the order in which they are sent, system messages first.
+    """
 
     messages: tuple[PromptMessage, ...] = ()
 

@@ -19,11 +19,17 @@ __all__ = [
 ]
 
 PromptRole: TypeAlias = Literal["system", "user", "assistant", "tool"]
+"""Whom a message of a prompt is from."""
 
 
 @dataclass(frozen=True, slots=True)
 class PromptText:
-    """Text."""
+    """Text.
+
+    Args:
+        text: The text.
+        provider_metadata: By provider name.
+    """
 
     text: str
     provider_metadata: Mapping[str, Any] = field(default_factory=dict[str, Any])
@@ -31,7 +37,12 @@ class PromptText:
 
 @dataclass(frozen=True, slots=True)
 class PromptReasoning:
-    """Reasoning of an earlier answer."""
+    """Reasoning of an earlier answer.
+
+    Args:
+        text: The reasoning.
+        provider_metadata: By provider name; signatures among it.
+    """
 
     text: str
     provider_metadata: Mapping[str, Any] = field(default_factory=dict[str, Any])
@@ -39,7 +50,15 @@ class PromptReasoning:
 
 @dataclass(frozen=True, slots=True)
 class PromptToolCall:
-    """A tool call of an earlier answer."""
+    """A tool call of an earlier answer.
+
+    Args:
+        tool_call_id: The id of the call.
+        tool_name: The tool.
+        args: What the model asked for.
+        provider_executed: Whether the provider ran it itself.
+        provider_metadata: By provider name.
+    """
 
     tool_call_id: str
     tool_name: str
@@ -50,7 +69,16 @@ class PromptToolCall:
 
 @dataclass(frozen=True, slots=True)
 class PromptToolResult:
-    """What came of a tool call: a plain value, or the text of an error."""
+    """What came of a tool call: a plain value, or the text of an error.
+
+    Args:
+        tool_call_id: The id of the call.
+        tool_name: The tool.
+        output: The value, or the text of the error.
+        is_error: Whether it is an error.
+        provider_executed: Whether the provider ran it itself.
+        provider_metadata: By provider name.
+    """
 
     tool_call_id: str
     tool_name: str
@@ -62,7 +90,15 @@ class PromptToolResult:
 
 @dataclass(frozen=True, slots=True)
 class PromptFile:
-    """A file, as bytes or by URL (a data URL among them)."""
+    """A file, as bytes or by URL (a data URL among them).
+
+    Args:
+        media_type: Such as `application/pdf`.
+        data: The bytes, or None.
+        url: Where it is, or None.
+        filename: Its name, or None.
+        provider_metadata: By provider name.
+    """
 
     media_type: str
     data: bytes | None = None
@@ -73,7 +109,15 @@ class PromptFile:
 
 @dataclass(frozen=True, slots=True)
 class PromptImage:
-    """An image, as bytes or by URL (a data URL among them)."""
+    """An image, as bytes or by URL (a data URL among them).
+
+    Args:
+        media_type: Such as `image/png`.
+        data: The bytes, or None.
+        url: Where it is, or None.
+        filename: Its name, or None.
+        provider_metadata: By provider name.
+    """
 
     media_type: str
     data: bytes | None = None
@@ -83,6 +127,7 @@ class PromptImage:
 
 
 PromptContent: TypeAlias = PromptText | PromptReasoning | PromptToolCall | PromptToolResult | PromptFile | PromptImage
+"""What a message of a prompt is made of."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -115,7 +160,13 @@ class PromptMessage:
         content: Iterable[PromptContent] | None = None,
         provider_metadata: Mapping[str, Any] | None = None,
     ) -> PromptMessage:
-        """Return a copy with some of it changed."""
+        """Return a copy with some of it changed.
+
+        Args:
+            role: Whom it is from; None keeps it, as for each of these.
+            content: What it is made of.
+            provider_metadata: By provider name.
+        """
         return PromptMessage(
             self.role if role is None else role,
             self.content if content is None else tuple(content),

@@ -34,6 +34,8 @@ class Reply:
         messages: The run's list.
         message_id: The id of the reply; None: a new one.
         first: Whether this is the first step: what is in the reply already belongs to it.
+        thread_id: The thread of the reply; None: no thread.
+        resource_id: Whose thread it is.
     """
 
     __slots__ = (

@@ -52,6 +52,11 @@ def merge_hunks(branches: Sequence[tuple[str, tuple[Hunk, ...]]], prefer: str | 
     Hunks that meet form a group. A group of one branch is kept; one in which all branches
     have the same hunks counts once; one of exact redactions only becomes a single hunk over
     their union, with the text of the first branch. Anything else is a conflict.
+
+    Args:
+        branches: The key of each branch and its hunks, in list order.
+        prefer: The key of the branch that wins a conflict; None: no branch does.
+        where: What is merged, for the error.
     """
     keys = [key for key, hunks in branches if hunks]
     if len(keys) < 2:

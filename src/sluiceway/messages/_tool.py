@@ -16,6 +16,7 @@ from sluiceway.messages._part import Noted, Part
 __all__ = ["ToolPart", "ToolState"]
 
 ToolState: TypeAlias = Literal["call", "result", "error"]
+"""Whether a tool call waits, has its result, or failed."""
 
 _STATES: Final = ("call", "result", "error")
 
@@ -130,7 +131,12 @@ class ToolPart(Part):
             self._note("state")
 
     def set_result(self, result: Any, model_output: Any | Missing = MISSING) -> None:
-        """Take the result of the call."""
+        """Take the result of the call.
+
+        Args:
+            result: What the tool returned.
+            model_output: What the model is sent in its place; left out: the result.
+        """
         self._result = Box.of(result)
         self._model_output = None if model_output is MISSING else Box.of(model_output)
         self._state_name = "result"

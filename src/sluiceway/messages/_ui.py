@@ -24,6 +24,9 @@ def ui_message(message: Message) -> dict[str, Any]:
 
     A signal becomes a message of the role `system` with one `data-signal` part. `Message`
     reads the other ones back.
+
+    Args:
+        message: Any message.
     """
     if message.role == "signal":
         return _signal(message)

@@ -44,7 +44,7 @@ class AnthropicMessages(HttpModel):
     Raises:
         ConfigurationError: An address or a client that is none.
 
-    Example:
+    Examples:
         >>> AnthropicMessages("claude-sonnet-4-5")
         AnthropicMessages('claude-sonnet-4-5')
     """

@@ -22,11 +22,25 @@ class HttpClient(Protocol):
     """What is used of `httpx.AsyncClient`; that of httpx2 does as well."""
 
     def build_request(self, method: str, url: str, *, content: bytes, headers: Any, timeout: Any) -> Any:
-        """Make a request."""
+        """Make a request.
+
+        Args:
+            method: Such as `POST`.
+            url: The whole address.
+            content: The body, or None.
+            headers: Its headers.
+            timeout: Seconds by phase, as httpx has it.
+        """
         ...
 
     async def send(self, request: Any, *, stream: bool, follow_redirects: bool) -> Any:
-        """Send it and return the response, its body unread."""
+        """Send it and return the response, its body unread.
+
+        Args:
+            request: What `build_request` made.
+            stream: Whether the body is left unread.
+            follow_redirects: Whether a redirect is followed.
+        """
         ...
 
     async def aclose(self) -> None:
@@ -39,6 +53,9 @@ class Connections:
 
     `async with agent`, a run and a call each have one. The client is made at the first
     request, and closed when the last hold is let go.
+
+    Args:
+        shared: The client of the loop, and who holds it.
     """
 
     __slots__ = ("_shared",)

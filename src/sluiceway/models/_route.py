@@ -28,7 +28,7 @@ def route(model: str | Model) -> Model:
         ConfigurationError: No such provider, or no model; the text names the providers
             that are known.
 
-    Example:
+    Examples:
         >>> route("ollama/qwen3")
         OpenAIChat('qwen3', provider='ollama')
     """

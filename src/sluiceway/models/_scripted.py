@@ -78,7 +78,7 @@ class ScriptedModel:
     Raises:
         ConfigurationError: No reply, or one of which nothing can be made.
 
-    Example:
+    Examples:
         >>> model = ScriptedModel([Reply(tool_calls=[{"id": "c1", "name": "now", "args": {}}]), "noon"])
     """
 

@@ -20,7 +20,7 @@ class Settings(BaseModel):
     What a provider has no word for is left out, with a warning in the `finish` chunk. What
     only one provider knows goes into `provider_options`.
 
-    Args:
+    Attributes:
         temperature: From 0 up.
         top_p: From 0 to 1.
         top_k: From 1 up.
@@ -33,7 +33,8 @@ class Settings(BaseModel):
         parallel_tool_calls: Whether one answer may hold several tool calls.
         headers: More headers of the request. Their values are shown nowhere.
         max_retries: How often a refused call is made again, before the first chunk.
-        retry_unknown_errors: Whether errors without an HTTP status are tried again too.
+        retry_unknown_errors: Whether errors without an HTTP status are tried again too; False
+            by default.
         connect_timeout_s: For making a connection, in seconds.
         read_timeout_s: The longest silence of the server, in seconds.
         total_timeout_s: For the whole answer, in seconds.

@@ -96,7 +96,7 @@ class AuditTrail:
     Raises:
         ConfigurationError: `on_event` or `also` that cannot be called.
 
-    Example:
+    Examples:
         >>> events = []
         >>> trail = AuditTrail(events.append)
     """

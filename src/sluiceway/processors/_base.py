@@ -105,6 +105,12 @@ class Processor(Alone):
     ) -> Processor:
         """Return a processor whose hooks are these functions; each takes the context.
 
+        A hook is sync or async, and None where there is none: `process_input`,
+        `process_input_step`, `process_llm_request`, `process_output_stream`,
+        `finish_output_stream`, `process_llm_response`, `process_output_step`,
+        `process_tool_result`, `process_output_result`, `process_api_error`. The rest is as for a
+        class: `id`, `process_data_parts`, `effects`, `on_violation`, `on_error`.
+
         Examples:
             >>> Processor.of("shout", process_input=lambda ctx: None).id
             'shout'

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from copy import copy
 from dataclasses import replace
 from typing import Any, Final, Literal, TypeAlias, cast
 
@@ -81,6 +82,34 @@ class Chain:
     def entries(self, hook: HookName) -> tuple[Plan, ...]:
         """Return the same in pieces that can run one after the other: a node, with the map behind it."""
         return self._entries.get(hook, ())
+
+    def followed_by(self, processor: object) -> Chain:
+        """Return this list with one processor behind it, at the cost of that one alone.
+
+        It runs by itself, also where the list runs neighbours side by side.
+
+        Args:
+            processor: Anything with an `id` and hooks.
+
+        Raises:
+            ConfigurationError: As in `compile_chain`.
+        """
+        place = f"{self.kind}_processors"
+        binder = _Binder(self.kind, place)
+        binder.seen = {step.id: step.path for step in self.processors}
+        binder.index = len(self.processors)
+        added = binder.bind(_nodes_of(processor, f"{place}[{binder.index}]"))
+        longer = copy(self)
+        longer.plan = (*self.plan, *added)
+        longer.processors = (*self.processors, *Chain(self.kind, added).processors)
+        longer._plans, longer._entries = dict(self._plans), dict(self._entries)
+        for hook in HOOKS_OF[self.kind]:
+            if own := prune(added, _keeper(hook)):
+                longer._plans[hook] = (*self._plans[hook], *own)
+                longer._entries[hook] = (*self._entries[hook], *_entries(own))
+        if self.kind == "output":
+            longer.stream = (*self.stream, *prune(added, _streams))
+        return longer
 
 
 def compile_chain(

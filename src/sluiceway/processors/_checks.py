@@ -50,7 +50,11 @@ class Check:
 
 
 async def run_checks(checks: Sequence[Check]) -> None:
-    """Run checks side by side. One that raises cancels those after it, and waits for those before it."""
+    """Run checks side by side. One that raises cancels those after it, and waits for those before it.
+
+    Args:
+        checks: In list order.
+    """
     if len(checks) == 1:
         await checks[0].run()
         return
@@ -136,13 +140,22 @@ def _is_silent(node: Call, hook: HookName) -> bool:
 
 
 def group_of(entry: Plan) -> CheckGroup | None:
-    """Return the group that an entry is, or None."""
+    """Return the group that an entry is, or None.
+
+    Args:
+        entry: An entry of a chain.
+    """
     node = entry[0]
     return node.step if isinstance(node, Call) and isinstance(node.step, CheckGroup) else None
 
 
 def is_check(entry: Plan, hook: HookName) -> bool:
-    """Whether nothing in an entry writes anything in that hook, so that it can be put off."""
+    """Whether nothing in an entry writes anything in that hook, so that it can be put off.
+
+    Args:
+        entry: An entry of a chain.
+        hook: The hook.
+    """
     return all(
         isinstance(node, (Call, Parallel)) or (isinstance(node, Map) and isinstance(node.fn, Merge))
         for node in nodes(entry)

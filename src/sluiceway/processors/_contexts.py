@@ -48,7 +48,13 @@ class Seat(Protocol):
 
 
 class HookContext:
-    """What every hook gets. Valid while the hook runs."""
+    """What every hook gets. Valid while the hook runs.
+
+    Args:
+        scope: The state of the run.
+        seat: Where the processor stands in its list.
+        call: What the hook is about.
+    """
 
     __slots__ = ("_call", "_noted", "_scope", "_seat", "_warned")
 
@@ -193,7 +199,12 @@ class HookContext:
         self._noted.append(entry)
 
     def warn(self, message: str, detail: Any = None) -> None:
-        """Report a violation and go on; `on_violation` is called when the hook returns."""
+        """Report a violation and go on; `on_violation` is called when the hook returns.
+
+        Args:
+            message: What was found, in a line.
+            detail: Anything to go with it, such as a list of `rule`, `offset` and `length`.
+        """
         if self._warned is None:
             self._warned = []
         self._warned.append(Violation(self._seat.id, message, detail))

@@ -54,3 +54,4 @@ class HookEvent:
 
 
 Observer: TypeAlias = Callable[[HookEvent], None]
+"""Called with an event for every hook that ran."""

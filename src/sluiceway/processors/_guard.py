@@ -14,7 +14,6 @@ from sluiceway.processors._contexts import HookContext, InputContext, OutputResu
 from sluiceway.processors._held import block_key
 from sluiceway.processors._results import Allow, Block, Retry, Rewrite
 from sluiceway.processors._stream_context import StreamContext
-from sluiceway.processors._texts import text_parts
 
 __all__ = ["Surface", "guard"]
 
@@ -46,7 +45,7 @@ def guard(
     Raises:
         ConfigurationError: No surface, or one that does not exist.
 
-    Example:
+    Examples:
         >>> @guard("input", "output")
         ... def no_shouting(text):
         ...     return not text.isupper()
@@ -140,7 +139,7 @@ class _Hooks:
 
     async def _messages(self, ctx: HookContext, messages: Sequence[Message], seen: Any = ()) -> None:
         for message in messages:
-            for part in text_parts(message):
+            for part in message.text_parts:
                 if part.text not in seen:
                     text = await self.judge(part.text, ctx)
                     if text != part.text:

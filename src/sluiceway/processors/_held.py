@@ -70,6 +70,11 @@ class HeldText:
         self._skip = 0
         self.length = 0
 
+    @property
+    def text(self) -> str:
+        """What is kept."""
+        return "".join([delta.text for delta in self._deltas])[self._skip :]
+
     def add(self, delta: Chunk) -> None:
         """Take in the next delta."""
         self._deltas.append(delta)

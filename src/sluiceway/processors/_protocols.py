@@ -29,7 +29,9 @@ HookName: TypeAlias = Literal[
     "process_output_result",
     "process_api_error",
 ]
+"""The names of the hooks."""
 ListKind: TypeAlias = Literal["input", "output", "error"]
+"""The lists of an agent."""
 
 ALL_HOOKS: Final[tuple[HookName, ...]] = (
     "process_input",
@@ -43,6 +45,7 @@ ALL_HOOKS: Final[tuple[HookName, ...]] = (
     "process_output_result",
     "process_api_error",
 )
+"""The hooks, in the order of a run."""
 HOOKS_OF: Final[dict[ListKind, tuple[HookName, ...]]] = {
     "input": (
         "process_input",
@@ -71,7 +74,11 @@ def hook_of(processor: object, hook: HookName) -> Callable[[Any], Any] | None:
 
 
 def hooks_of(processor: object) -> tuple[HookName, ...]:
-    """Return the hooks that a processor has, in the order of a run."""
+    """Return the hooks that a processor has, in the order of a run.
+
+    Args:
+        processor: Any object.
+    """
     return tuple(hook for hook in ALL_HOOKS if hook_of(processor, hook) is not None)
 
 

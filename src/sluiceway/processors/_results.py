@@ -134,7 +134,11 @@ class Block:
 
 @dataclass(frozen=True, slots=True)
 class Rewrite:
-    """A guard's verdict: this text instead."""
+    """A guard's verdict: this text instead.
+
+    Args:
+        text: What stands there from now on.
+    """
 
     text: str
 

@@ -25,8 +25,10 @@ Subject: TypeAlias = Any
 """What a hook is run on: messages as `generate` takes them, or what the hook is about."""
 
 Subjects: TypeAlias = "Iterable[Subject] | AsyncIterable[Subject]"
+"""What `run_on_many` goes through."""
 
 Context: TypeAlias = "RequestContext | Mapping[str, Any] | None"
+"""A request context, or values for one."""
 
 _STREAM: Final = frozenset({"process_output_stream", "finish_output_stream"})
 _OF_REPLY: Final = frozenset({"process_llm_response", "process_output_step", "process_output_result"})

@@ -87,6 +87,12 @@ class HookScope:
     """The state of one run as its hooks see it.
 
     One object per run; nothing of it is ever shared with another run.
+
+    Args:
+        run_id: The run.
+        request_context: The request that it serves.
+        agent: Whose run it is; None without an agent.
+        observer: Called with a `HookEvent` for every hook that ran.
     """
 
     __slots__ = (
@@ -215,7 +221,13 @@ class HookScope:
 
 
 class Writer:
-    """Sends data chunks to whoever reads the stream."""
+    """Sends data chunks to whoever reads the stream.
+
+    Args:
+        run_id: The run.
+        put: What is given each chunk.
+        from_: The source that its chunks name.
+    """
 
     __slots__ = ("_from", "_put", "_run_id")
 
@@ -251,7 +263,13 @@ async def call_violation(processor: object, violation: Violation) -> None:
 
 
 async def call_observer(callback: Callable[..., Any], *args: Any, what: str) -> None:
-    """Call somebody who only watches, sync or async. What it raises is logged, never raised."""
+    """Call somebody who only watches, sync or async. What it raises is logged, never raised.
+
+    Args:
+        callback: Who watches.
+        args: What it is called with.
+        what: What it is, for the log.
+    """
     try:
         outcome = callback(*args)
         if outcome is not None and hasattr(outcome, "__await__"):

@@ -100,7 +100,15 @@ class ProcessorStep:
     def at(
         self, path: str, index: int, *, on_error: OnError | None, thread: bool, options: StepOptions = PLAIN
     ) -> ProcessorStep:
-        """Return the same processor in another place."""
+        """Return the same processor in another place.
+
+        Args:
+            path: Where.
+            index: The place in the list.
+            on_error: What an exception does; None leaves it to the processor.
+            thread: Whether its sync hooks run in a worker thread.
+            options: Timeout and further tries.
+        """
         return ProcessorStep(
             self.processor,
             path=path,
@@ -152,7 +160,8 @@ class ProcessorStep:
         before = Before(work, barred) if barred else None
         try:
             apply_result(work, phase, await self._call(method, ctx))
-            edits = tuple(edit for edit in messages.take_edits() if edit.processor_id == self.id)
+            taken = messages.take_edits()
+            edits = tuple([edit for edit in taken if edit.processor_id == self.id]) if taken else ()
             wrote = before.written(work, edits) if before is not None else None
             if wrote is not None:
                 raise undeclared(scope, self, data.hook, wrote)
@@ -241,7 +250,14 @@ async def report(scope: HookScope, step: ProcessorStep, hook: HookName, violatio
 
 
 async def tripped(scope: HookScope, step: ProcessorStep, hook: HookName, trip: TripWire) -> None:
-    """Complete a `TripWire` that a hook raised, book it, and call `on_violation`, once."""
+    """Complete a `TripWire` that a hook raised, book it, and call `on_violation`, once.
+
+    Args:
+        scope: The state of the run.
+        step: The step of the processor.
+        hook: The hook that raised.
+        trip: What it raised.
+    """
     if trip.processor_id is None:
         trip.processor_id = step.id
         trip.retry_count = scope.retry_count
@@ -298,7 +314,12 @@ def failure(scope: HookScope, step: ProcessorStep, hook: HookName, error: Except
 
 
 def nothing_left(scope: HookScope, step: ProcessorStep) -> TripWire:
-    """Return the tripwire of a processor that removed the last message there was to answer."""
+    """Return the tripwire of a processor that removed the last message there was to answer.
+
+    Args:
+        scope: The state of the run.
+        step: The step of the processor.
+    """
     return TripWire(
         f"processor {step.id!r} removed the last message; there is nothing left to answer",
         processor_id=step.id,

@@ -63,6 +63,22 @@ class StreamContext(HookContext):
             raise ConfigurationError(f"ctx.holding = {kept}: this block has {held.length} characters")
         self._let_go(held, held.length - int(kept), (), exact=False)
 
+    def hold(self) -> str:
+        """Keep the delta in hand, and return all the text of its block that this processor keeps.
+
+        What is not released goes no further; the text of a block whose `text-end` is in hand
+        can still be had, and at the end of the stream that of the oldest block.
+
+        Examples:
+            >>> def process_output_stream(ctx):
+            ...     if ctx.part.type != "text-delta":
+            ...         return ctx.part
+            ...     text = ctx.hold()
+            ...     return ctx.release(text.rfind(" ") + 1)  # whole words
+        """
+        held = self._taken()
+        return "" if held is None else held.text
+
     @property
     def held_blocks(self) -> tuple[str, ...]:
         """The blocks of which this processor keeps text, oldest first: a text's id, `reasoning:<id>`."""

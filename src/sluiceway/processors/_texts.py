@@ -1,21 +1,12 @@
-"""The texts of a message as a model reads them: one behind the other, attachments included."""
+"""Edits of several texts that are read as one."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 
-from sluiceway.messages import Message, ReasoningPart, TextPart
+from sluiceway.messages import TextPart
 
-__all__ = ["edit_texts", "text_parts"]
-
-
-def text_parts(message: Message) -> list[TextPart]:
-    """Return the text parts of a message and of its attachments, in the order of the prompt; no reasoning."""
-    return [
-        part
-        for part in (*message.parts, *message.attachments)
-        if isinstance(part, TextPart) and not isinstance(part, ReasoningPart)
-    ]
+__all__ = ["edit_texts"]
 
 
 def edit_texts(parts: Sequence[TextPart], edits: Iterable[tuple[int, int, str]]) -> None:

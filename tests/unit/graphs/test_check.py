@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -13,8 +13,8 @@ from jsonschema import Draft7Validator
 from sluiceway import Agent, Processor, Workflow, step
 from sluiceway.engine import merge
 from sluiceway.errors import ConfigurationError, GraphError
-from sluiceway.graphs import Finding, check, findings_to_json, findings_to_sarif, findings_to_text
-from sluiceway.graphs.rules import RULES
+from sluiceway.graphs import Finding, Node, check, findings_to_json, findings_to_sarif, findings_to_text
+from sluiceway.graphs.rules import RULES, Rule, View
 from sluiceway.memory import HashEmbedder, InMemoryStore, InMemoryVectors, Memory, MessageHistory, SemanticRecall
 from sluiceway.models import ScriptedModel
 from sluiceway.processors import (
@@ -319,6 +319,50 @@ def test_findings_as_sarif() -> None:
     assert run["tool"]["driver"]["rules"][result["ruleIndex"]]["id"] == result["ruleId"] == "SW101"
     assert result["locations"][0]["physicalLocation"]["artifactLocation"] == {"uri": "app.py"}
     assert result["locations"][0]["logicalLocations"][0]["fullyQualifiedName"] == FOUND.path
+
+
+def normalizes_late(view: View) -> Iterator[tuple[Node, str, str]]:
+    for node in view.ordered(view.processors, "process_input"):
+        if "UnicodeNormalizer" in node.classes and node is not view.processors[0]:
+            yield node, "others have looked before it", "Put it first"
+
+
+OWN = Rule("SHOP1", "normalizes-late", "warning", "The normaliser is not the first.", normalizes_late)
+
+
+def test_a_rule_of_ones_own_is_a_rule_like_the_others() -> None:
+    wrong = [PIIDetector(), UnicodeNormalizer()]
+    late = Finding(
+        "SHOP1",
+        "normalizes-late",
+        "warning",
+        "processor:unicode-normalizer",
+        "others have looked before it",
+        "Put it first",
+    )
+    assert check(wrong) == []
+    assert check(wrong, rules=[OWN]) == [late]
+    assert check([UnicodeNormalizer(), PIIDetector()], rules=[OWN]) == []
+    assert check(edits_lost(), rules=[OWN]) == [FOUND]
+    for name in ("SHOP1", "normalizes-late"):
+        assert check(wrong, rules=[OWN], ignore=[name]) == []
+        assert check([PIIDetector(), step(UnicodeNormalizer(), ignore=[name])], rules=[OWN]) == []
+    with pytest.raises(ConfigurationError, match=r"ignore= names the rule 'SHOP2'; .* SHOP1 \(normalizes-late\)"):
+        check(wrong, rules=[OWN], ignore=["SHOP2"])
+    (run,) = json.loads(findings_to_sarif([late], file="app.py"))["runs"]
+    (result,) = run["results"]
+    assert run["tool"]["driver"]["rules"][result["ruleIndex"]] == {
+        "id": "SHOP1",
+        "name": "normalizes-late",
+        "defaultConfiguration": {"level": "warning"},
+    }
+
+
+@pytest.mark.parametrize("taken", [("SW101", "other"), ("SHOP1", "edits-lost")])
+def test_a_rule_of_ones_own_needs_an_id_and_a_name_of_its_own(taken: tuple[str, str]) -> None:
+    own = Rule(*taken, "note", "A sentence.", normalizes_late)
+    with pytest.raises(ConfigurationError, match=r"rules= has a second rule (SW101|edits-lost); "):
+        check([PIIDetector()], rules=[own])
 
 
 def test_lists_and_stored_graphs_are_checked_too() -> None:

@@ -37,6 +37,18 @@ def test_any_depth_is_copied_and_compared() -> None:
     assert not same_value(copy, nested(49_999))
 
 
+def test_what_is_no_container_is_copied_at_any_depth() -> None:
+    inner: Any = {1}
+    value: Any = inner
+    for _ in range(5_000):
+        value = [value]
+    copy = copy_value(value)
+    inner.add(2)
+    for _ in range(5_000):
+        (copy,) = copy
+    assert copy == {1}
+
+
 def test_a_value_that_contains_itself_is_refused() -> None:
     loop: dict[str, Any] = {"a": 1}
     loop["self"] = loop

@@ -161,6 +161,25 @@ def test_edits_are_booked_to_the_processor_at_work() -> None:
     assert messages.take_edits() == []
 
 
+def test_every_edit_says_what_it_changed() -> None:
+    messages = MessageList("a")
+    messages.add(Message(role="assistant", id="r", parts=[ToolPart("t", "c1"), ToolPart("t", "c2")]), "response")
+    message = messages.get("r")
+    assert message is not None
+    messages.set_tool_result("c1", 1)
+    messages.set_tool_error("c2", "no")
+    message.metadata["k"] = 1
+    message.provider_metadata["p"] = {"k": 1}
+    edits = [(one.action, one.part, one.what) for one in messages.take_edits() if one.message_id == "r"]
+    assert edits == [
+        ("add", None, ""),
+        ("tool-result", 0, "result"),
+        ("tool-result", 1, "error"),
+        ("edit", None, "metadata"),
+        ("edit", None, "provider_metadata"),
+    ]
+
+
 def test_edits_hold_no_values() -> None:
     messages = MessageList("secret one")
     messages.add(Message(role="assistant", parts=[ToolPart("t", "c1", {"k": "secret two"})]))
@@ -396,9 +415,27 @@ def test_what_the_hook_did_to_the_list_itself_stands() -> None:
     assert texts(messages) == ["B"]
 
 
+def test_what_a_hook_brings_back_stands_where_it_says_and_not_by_time() -> None:
+    messages = MessageList([{"role": "user", "content": t, "id": t} for t in "ab"])
+    messages.add(Message("old", id="m", created_at=at(1)), "memory")
+    phase = messages.all
+    messages.remove_by_ids(["m"])
+    messages.reconcile(phase, [phase[1], phase[2], phase[0].copy()])
+    assert texts(messages) == ["a", "b", "old"]
+    assert messages.source_of("m") == "memory"
+
+
 def test_a_bad_message_returned_is_an_error() -> None:
     with pytest.raises(MessageError, match="robot"):
         reconciled([{"role": "robot", "content": "x"}])
+
+
+def test_looking_at_a_message_without_parts_changes_nothing() -> None:
+    messages = MessageList([{"role": "user", "content": None}, "a"])
+    assert [len(m.parts) for m in messages.all] == [0, 1]
+    assert list(messages.take_edits()) == []
+    messages.all[0].parts.append(TextPart("b"))
+    assert [edit.action for edit in messages.take_edits()] == ["add"]
 
 
 # signals

@@ -56,3 +56,10 @@ def test_a_broken_data_url_is_an_error_when_it_is_read(url: str) -> None:
     part = FilePart(url=url)
     with pytest.raises(MessageError):
         _ = part.data
+
+
+def test_what_is_given_as_a_url_is_never_taken_for_base64() -> None:
+    part = FilePart(url="AAEC")
+    assert (part.url, part.data) == ("AAEC", None)
+    part.url = "AAED"
+    assert (part.url, part.data) == ("AAED", None)

@@ -7,6 +7,7 @@ import pytest
 
 from sluiceway.errors import MergeConflict, MessageError
 from sluiceway.messages import (
+    Hunk,
     ListEdit,
     Message,
     MessageList,
@@ -266,6 +267,30 @@ def test_forks_of_forks_merge_inside_out() -> None:
     part(outer[1][1], "a").edit(5, 15, "[EMAIL]", redact=True)
     merge_forks(base, outer)
     assert [m.text for m in base.all] == ["mail [NAME] now", "two", "", "inner"]
+
+
+def test_what_a_fork_did_before_forks_of_its_own_came_back_is_kept() -> None:
+    base = conversation()
+    outer = base.fork()
+    part(outer, "a").text = "first"
+    inner = outer.fork()
+    part(inner, "b").text = "second"
+    merge_forks(outer, [("i", inner)])
+    merge_forks(base, [("o", outer), ("n", base.fork())])
+    assert [m.text for m in base.all][:2] == ["first", "second"]
+
+
+def test_a_fork_knows_what_a_fork_of_it_has_redacted() -> None:
+    """Also where that one has added a part, so that its parts are matched one by one."""
+    outer = conversation().fork()
+    inner = outer.fork()
+    message = inner.get("a")
+    assert message is not None
+    message.parts.append(TextPart("!"))
+    part(inner, "a").edit(5, 15, "[EMAIL]", redact=True)
+    merge_forks(outer, [("i", inner)])
+    assert [p.text for p in outer.all[0].text_parts] == ["mail [EMAIL] now", "!"]
+    assert part(outer, "a").hunks() == (Hunk(5, 15, "[EMAIL]", redact=True),)
 
 
 def test_a_list_that_is_no_fork_is_refused() -> None:

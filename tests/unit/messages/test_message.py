@@ -108,11 +108,48 @@ def test_a_bad_shape_says_where(content: dict[str, Any], says: str) -> None:
         Message(content)
 
 
+def test_a_chat_dict_gives_all_its_fields_in_every_spelling() -> None:
+    file = {"type": "file", "url": "https://x.test/a", "media_type": "text/a"}
+    for files, created in (("attachments", "created_at"), ("experimental_attachments", "createdAt")):
+        message = Message(
+            {
+                "role": "user",
+                "content": "hi",
+                "id": "m",
+                "metadata": {"k": 1},
+                "providerOptions": {"p": {"k": 1}},
+                files: [file],
+                created: "2024-01-02T00:00:00Z",
+            }
+        )
+        assert message.to_dict() == {
+            "id": "m",
+            "role": "user",
+            "parts": [{"type": "text", "text": "hi"}],
+            "created_at": "2024-01-02T00:00:00+00:00",
+            "metadata": {"k": 1},
+            "thread_id": None,
+            "resource_id": None,
+            "attachments": [file],
+            "provider_metadata": {"p": {"k": 1}},
+        }
+
+
 def test_a_part_belongs_to_one_message() -> None:
     first = Message("hi")
     second = Message(parts=first.parts)
     second.parts[0].edit(0, 2, "yo")  # pyright: ignore[reportAttributeAccessIssue]
     assert (first.text, second.text) == ("hi", "yo")
+
+
+def test_its_text_parts_are_those_that_a_model_reads_and_can_be_edited() -> None:
+    message = Message(parts=every_part(), attachments=[TextPart("beside"), FilePart(b"x", "a/b")])
+    texts = message.text_parts
+    assert [type(part) for part in texts] == [TextPart] * len(texts)
+    assert [part.text for part in texts] == [message.text, "beside"]
+    for part in texts:
+        part.text = part.text.upper()
+    assert [part.text for part in message.text_parts] == [message.text.upper(), "BESIDE"]
 
 
 def test_replace_copies_and_keeps_the_id() -> None:

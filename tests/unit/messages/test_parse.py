@@ -89,6 +89,38 @@ def test_results_in_the_spellings_of_other_apis() -> None:
     assert [shape(m) for m in parsed.messages] == [[("f", "c1", "error", None)]]
 
 
+@pytest.mark.parametrize("name", ["tool_call_id", "toolCallId", "tool_use_id"])
+@pytest.mark.parametrize("kind", ["tool_result", "tool-result"])
+@pytest.mark.parametrize("output", ["output", "result", "content"])
+def test_results_in_a_users_turn_in_every_spelling(kind: str, name: str, output: str) -> None:
+    calls = {"role": "assistant", "content": [{"type": "tool_use", "id": "c1", "name": "f", "input": {}}]}
+    parsed = parse_input([calls, {"role": "user", "content": [{"type": kind, name: "c1", output: "42"}]}])
+    assert [shape(message) for message in parsed.messages] == [[("f", "c1", "result", "42")]]
+
+
+@pytest.mark.parametrize("name", ["tool_call_id", "toolCallId"])
+def test_results_of_a_tools_turn_in_every_spelling(name: str) -> None:
+    assert parse_input([{"role": "tool", name: "c1", "content": "42"}]).tool_results == [("c1", "42")]
+
+
+@pytest.mark.parametrize("flag", ["is_error", "isError"])
+def test_a_failed_result_says_so_in_every_spelling(flag: str) -> None:
+    calls = {"role": "assistant", "content": [{"type": "tool_use", "id": "c1", "name": "f", "input": {}}]}
+    failed = {"type": "tool_result", "tool_use_id": "c1", "content": "no", flag: True}
+    (message,) = parse_input([calls, {"role": "user", "content": [failed]}]).messages
+    (part,) = message.parts
+    assert isinstance(part, ToolPart)
+    assert (part.state, part.error) == ("error", "no")
+
+
+def test_a_reply_with_an_id_of_its_own_stays_a_message_of_its_own() -> None:
+    calls = {"role": "assistant", "content": [{"type": "tool_use", "id": "c1", "name": "f", "input": {}}]}
+    answer = {"role": "tool", "tool_call_id": "c1", "content": "42"}
+    parsed = parse_input([calls, answer, {"role": "assistant", "content": "done", "id": "m2"}])
+    assert [message.text for message in parsed.messages] == ["", "done"]
+    assert parsed.messages[1].id == "m2"
+
+
 def test_text_that_looks_like_json_stays_text() -> None:
     parsed = parse_input([{"role": "user", "content": '{"a": 1}'}, '["x"]'])
     assert [m.text for m in parsed.messages] == ['{"a": 1}', '["x"]']

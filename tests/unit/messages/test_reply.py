@@ -4,9 +4,11 @@ from typing import Any
 
 from sluiceway.messages import (
     Chunk,
+    DataPart,
     FilePart,
     Message,
     MessageList,
+    ReasoningPart,
     Reply,
     SourcePart,
     TextPart,
@@ -213,3 +215,36 @@ def test_the_reply_carries_thread_and_resource() -> None:
     message = reply.message
     assert isinstance(message, Message)
     assert (message.id, message.thread_id, message.resource_id) == ("r", "t1", "u1")
+
+
+def test_data_keep_their_id() -> None:
+    messages = MessageList("hi")
+    reply = Reply(messages, "r")
+    feed(reply, ("data-x", {"data": 1, "data_id": "d"}))
+    (part,) = reply.parts()
+    assert isinstance(part, DataPart)
+    assert (part.id, part.data) == ("d", 1)
+
+
+def test_a_block_of_nothing_but_a_signature_is_a_part_with_its_id() -> None:
+    messages = MessageList("hi")
+    reply = Reply(messages, "r")
+    feed(
+        reply, ("reasoning-start", {"id": "r1"}), ("reasoning-end", {"id": "r1", "provider_metadata": {"p": {"s": 1}}})
+    )
+    (part,) = reply.parts()
+    assert isinstance(part, ReasoningPart)
+    assert (part.id, part.text, part.provider_metadata) == ("r1", "", {"p": {"s": 1}})
+
+
+def test_a_result_that_is_there_keeps_what_the_model_is_shown() -> None:
+    messages = MessageList("hi")
+    reply = Reply(messages, "r")
+    feed(reply, call("c1"))
+    messages.set_tool_result("c1", {"n": 1}, "one")
+    feed(reply, ("tool-result", {"tool_call_id": "c1", "result": {"n": 1}}))
+    part = messages.find_call("c1")
+    assert part is not None
+    assert (part.result, part.model_output) == ({"n": 1}, "one")
+    feed(reply, ("tool-result", {"tool_call_id": "c1", "result": {"n": 2}}))
+    assert part.result == {"n": 2}

@@ -87,3 +87,9 @@ def test_text_is_a_str(value: object) -> None:
     part = TextPart("x")
     with pytest.raises(MessageError, match="The text of a text part is a str"):
         part.text = value  # pyright: ignore[reportAttributeAccessIssue]
+
+
+def test_edits_at_one_place_stand_in_the_order_they_were_given() -> None:
+    part = TextPart("ad")
+    part.edit_all([(1, 1, "c"), (1, 1, "b")])
+    assert part.text == "acbd"

@@ -112,3 +112,10 @@ def test_a_merged_value_is_nobodys() -> None:
     merged = merge_value({}, [("a", one)])
     merged["k"].append(2)
     assert one == {"k": [1]}
+
+
+def test_a_preferred_branch_wins_in_a_text_inside_of_a_value() -> None:
+    versions = [("a", {"k": ["one"]}), ("b", {"k": ["two"]})]
+    assert merge_value({"k": ["base"]}, versions, prefer="b") == {"k": ["two"]}
+    with pytest.raises(MergeConflict):
+        merge_value({"k": ["base"]}, versions)

@@ -293,3 +293,33 @@ def test_a_prompt_made_again_shows_every_change(how: str) -> None:
         messages.remove_by_ids(["a"])
         expected = ["held"]
     assert [m.text for m in messages.to_prompt().messages] == expected
+
+
+def test_the_metadata_of_a_call_go_with_the_call_and_its_result() -> None:
+    part = done("c1")
+    part.provider_metadata = {"p": {"k": 1}}
+    messages = MessageList([Message("hi"), reply(part)])
+    contents = [item for message in messages.to_prompt().messages[1:] for item in message.content]
+    assert [(type(item), item.provider_metadata) for item in contents] == [
+        (PromptToolCall, {"p": {"k": 1}}),
+        (PromptToolResult, {"p": {"k": 1}}),
+    ]
+
+
+@pytest.mark.parametrize(
+    ("after", "texts"),
+    [
+        (0, ["a", "S", "b", "c"]),
+        (1, ["a", "b", "S", "c"]),
+        (2, ["a", "b", "c", "S"]),
+        ("0", ["a", "b", "c", "S"]),
+        (None, ["a", "b", "c", "S"]),
+    ],
+)
+def test_a_signal_of_a_step_stands_after_it(after: Any, texts: list[str]) -> None:
+    steps = reply(TextPart("a"), StepStartPart(), TextPart("b"), StepStartPart(), TextPart("c"))
+    signal = Message(role="signal", parts=[TextPart("S")], metadata={"signal": {"after_step": after}})
+    messages = MessageList([Message("hi")])
+    messages.add([steps, signal], "response")
+    found = [item.text for m in messages.to_prompt().messages[1:] for item in m.content if isinstance(item, PromptText)]
+    assert [text if len(text) == 1 else "S" for text in found] == texts

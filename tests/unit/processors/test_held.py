@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import time
 from typing import Any
 
@@ -10,6 +11,7 @@ import pytest
 from sluiceway import Agent, Processor, Workflow
 from sluiceway.errors import ProcessorError
 from sluiceway.messages import Chunk
+from sluiceway.models import ScriptedModel
 from sluiceway.processors._held import block_key
 from tests.support.models import ChunkModel, deltas
 from tests.support.runs import collect
@@ -95,3 +97,44 @@ async def test_letting_go_piece_by_piece_costs_what_there_is(nested: bool) -> No
     short = min([await seconds_to_let_go(500, nested=nested) for _ in range(3)])
     long = min([await seconds_to_let_go(4000, nested=nested) for _ in range(2)])
     assert long < 40 * short
+
+
+class Redactor(Processor):
+    """Writes `***` for `secret`, and keeps what could still become one."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.seen: list[str] = []
+
+    def process_output_stream(self, ctx: Any) -> Any:
+        if ctx.part.type == "text-delta":
+            text = ctx.hold()
+            self.seen.append(text)
+            edits = [(found.start(), found.end(), "***") for found in re.finditer("secret", text)]
+            at = edits[-1][1] if edits else 0
+            tail = next((n for n in range(5, 0, -1) if text[at:].endswith("secret"[:n])), 0)
+            return ctx.release(len(text) - tail, edits)
+        if ctx.part.type == "text-end":
+            return [*ctx.release(len(ctx.hold())), ctx.part]
+        return ctx.part
+
+
+@pytest.mark.parametrize("nested", [False, True])
+async def test_the_text_that_is_held_can_be_read_and_let_go(nested: bool) -> None:
+    redactor = Redactor()
+    entry: Any = redactor
+    if nested:
+        entry = Workflow("w").parallel([entry, Processor.of("w2", process_output_stream=lambda ctx: ctx.part)]).commit()
+    model = ScriptedModel([["a sec", "ret and", " two secre", "", "ts, se"]])
+    ran = await collect(Agent("a", model=model, output_processors=[entry]), "hi")
+    assert (ran.emitted, ran.result.text) == ("a *** and two ***s, se",) * 2
+    assert redactor.seen == ["a sec", "secret and", " two secre", "secre", "secrets, se"]
+    if not nested:
+        assert [c.text for c in ran.of("text-delta")] == ["a ", "*** and", " two ", "***s, ", "se"]
+
+
+async def test_holding_says_nothing_where_nothing_is_held() -> None:
+    seen: list[str] = []
+    made = Processor.of("p", process_output_stream=lambda ctx: (seen.append(ctx.hold()), ctx.part)[1])
+    await collect(Agent("a", model=ChunkModel([Chunk("finish", {"reason": "stop"})]), output_processors=[made]), "hi")
+    assert set(seen) == {""}

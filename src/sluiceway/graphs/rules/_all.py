@@ -34,3 +34,4 @@ RULES: Final[tuple[Rule, ...]] = (
     FAILS_OPEN,
     CHECKED_AFTER_DELIVERY,
 )
+"""All rules, by id."""

@@ -36,7 +36,12 @@ class Rule:
 
 
 def found(rule: Rule, view: View) -> Iterator[Finding]:
-    """Give the findings of a rule, without those that an entry asks to ignore."""
+    """Give the findings of a rule, without those that an entry asks to ignore.
+
+    Args:
+        rule: The rule.
+        view: The graph.
+    """
     for node, why, fix in rule.check(view):
         ignored: set[str] = set(node.ignore)
         for group in view.sketch.above(node.id):
@@ -46,7 +51,11 @@ def found(rule: Rule, view: View) -> Iterator[Finding]:
 
 
 class View:
-    """A graph with what rules ask of it, each answer found once."""
+    """A graph with what rules ask of it, each answer found once.
+
+    Args:
+        sketch: The graph, as it is drawn.
+    """
 
     def __init__(self, sketch: Sketch) -> None:
         self.sketch = sketch
@@ -98,7 +107,11 @@ class View:
         return [node for node in nodes if hook in self.hooks(node)]
 
     def forks(self, kind: str = "parallel") -> Iterator[tuple[Group, Node | None]]:
-        """Give each fork of a kind, with the map right behind it, if there is one."""
+        """Give each fork of a kind, with the map right behind it, if there is one.
+
+        Args:
+            kind: `parallel` or `branch`.
+        """
         for group in self.sketch.groups.values():
             if group.kind == kind:
                 node = self.sketch.nodes.get(self._next.get(group.id, ""))

@@ -53,6 +53,9 @@ def build_response_cache_key(inputs: CacheInputs) -> str:
     """Return the key of an answer: a digest (SHA-256) of all that it depends on.
 
     Files and images count by their bytes; ids that a run gives to its messages do not count.
+
+    Args:
+        inputs: What it depends on.
     """
     parts = {
         "version": _VERSION,

@@ -59,7 +59,13 @@ class InMemoryCache:
         return None if entry is None else entry.value
 
     async def set(self, key: str, value: bytes, ttl_s: float | None = None) -> None:
-        """Keep a value for so many seconds; None: until it has to make room."""
+        """Keep a value for so many seconds; None: until it has to make room.
+
+        Args:
+            key: The key.
+            value: The value.
+            ttl_s: For how many seconds.
+        """
         entry = _Entry(value, ttl_s)
         if _size(entry) > self.max_bytes:
             return

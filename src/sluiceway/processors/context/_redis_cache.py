@@ -47,7 +47,13 @@ class RedisCache:
         return cast("bytes | None", found)
 
     async def set(self, key: str, value: bytes, ttl_s: float | None = None) -> None:
-        """Keep a value for so many seconds; None: until Redis makes room."""
+        """Keep a value for so many seconds; None: until Redis makes room.
+
+        Args:
+            key: The key.
+            value: The value.
+            ttl_s: For how many seconds; None: until the server drops it.
+        """
         client = self._made()
         life_ms = None if ttl_s is None else max(1, round(ttl_s * 1000))
         await anyio.to_thread.run_sync(lambda: client.set(self.prefix + key, value, px=life_ms), abandon_on_cancel=True)

@@ -122,6 +122,11 @@ class ResponseCache(Processor):
     ) -> RequestContext:
         """Return a request context that says how one call is cached; what is left out stays as it is.
 
+        Args:
+            key: A text, or a function of what the answer depends on.
+            scope: Who shares it; None: everybody.
+            bust: Whether a kept answer is passed over, and the new one kept.
+
         Examples:
             >>> ResponseCache.context(bust=True)["sluiceway.response_cache"]
             {'bust': True}
@@ -138,7 +143,14 @@ class ResponseCache(Processor):
         scope: str | Callable[[RequestContext], str | None] | Missing | None = MISSING,
         bust: bool | Missing = MISSING,
     ) -> None:
-        """Say in a request context, or the dict that becomes one, how its call is cached."""
+        """Say in a request context, or the dict that becomes one, how its call is cached.
+
+        Args:
+            ctx: The request context, or a dict.
+            key: As for `context`; what is left out stays as it is.
+            scope: Likewise.
+            bust: Likewise.
+        """
         given = {"key": key, "scope": scope, "bust": bust}
         options = _checked("ResponseCache.context", {name: v for name, v in given.items() if v is not MISSING})
         if isinstance(ctx, RequestContext):

@@ -10,7 +10,7 @@ from typing import Any, TypeAlias
 
 from sluiceway._types import MISSING
 from sluiceway.messages import Message, ReasoningPart, TextPart, ToolPart
-from sluiceway.processors._texts import edit_texts, text_parts
+from sluiceway.processors._texts import edit_texts
 from sluiceway.processors.detectors import Finding, Span, unite
 from sluiceway.processors.guardrails._values import rewrite_value
 
@@ -107,7 +107,7 @@ class Scan:
         what is in one by itself is found whatever its neighbours hold, and does not swallow them.
         """
         if "text" in surfaces:
-            texts = text_parts(message)
+            texts = message.text_parts
             for run in [texts] if message.role == "user" else [[part] for part in texts]:
                 self._texts(run)
         for part in (*message.parts, *message.attachments):

@@ -5,7 +5,6 @@ from __future__ import annotations
 from sluiceway.processors._base import OnError, OnViolation, Processor
 from sluiceway.processors._contexts import InputContext
 from sluiceway.processors._effects import Effects
-from sluiceway.processors._texts import text_parts
 from sluiceway.processors.detectors import COMPATIBILITY, Compatibility, normalize_text
 from sluiceway.processors.guardrails._options import checked_flags, checked_one_of
 
@@ -36,7 +35,7 @@ class UnicodeNormalizer(Processor):
     Raises:
         ConfigurationError: An option of a value that is not allowed.
 
-    Example:
+    Examples:
         >>> UnicodeNormalizer(trim=False).id
         'unicode-normalizer'
     """
@@ -74,7 +73,7 @@ class UnicodeNormalizer(Processor):
         for message in ctx.messages:
             if message.role != "user":
                 continue
-            for part in text_parts(message):
+            for part in message.text_parts:
                 new = self.normalize(part.text)
                 if new != part.text:
                     part.text = new

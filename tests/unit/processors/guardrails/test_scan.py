@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from sluiceway import Message
 from sluiceway.messages import ReasoningPart, TextPart
-from sluiceway.processors._texts import edit_texts, text_parts
+from sluiceway.processors._texts import edit_texts
 from sluiceway.processors.detectors import Finding, Span, unite
 from sluiceway.processors.guardrails._scan import Scan
 
@@ -26,7 +26,7 @@ def look_for(pattern: str) -> Any:
 def scanned(message: Message, pattern: str) -> tuple[list[str], list[tuple[int, int]]]:
     scan = Scan(look_for(pattern), lambda finding, value: "#").message(message, {"text"})
     scan.apply()
-    return [part.text for part in text_parts(message)], [(e["offset"], e["length"]) for e in scan.entries]
+    return [part.text for part in message.text_parts], [(e["offset"], e["length"]) for e in scan.entries]
 
 
 def test_text_parts_are_those_of_the_prompt_in_order() -> None:
@@ -34,7 +34,7 @@ def test_text_parts_are_those_of_the_prompt_in_order() -> None:
     message = Message([{"type": "text", "text": "a"}, image], attachments=[{"type": "text", "text": "c"}])
     message.parts.append(ReasoningPart("no"))
     message.parts.append(TextPart("b"))
-    assert [part.text for part in text_parts(message)] == ["a", "b", "c"]
+    assert [part.text for part in message.text_parts] == ["a", "b", "c"]
 
 
 @pytest.mark.parametrize(
