@@ -31,7 +31,7 @@ from sluiceway.graphs import AgentParts, Drawn, Sketch, agent_graph
 from sluiceway.memory import Memory, MemoryRun, remembers, request_context_for
 from sluiceway.messages import Message, parse_input
 from sluiceway.models import Holds, Model
-from sluiceway.processors import Chain, Concurrency, ListKind, PrefillErrorHandler, PrepareStep, compile_chain
+from sluiceway.processors import Chain, Concurrency, ListKind, PrefillErrorHandler, PrepareStep
 from sluiceway.tools import RequestContext, Tool, ToolContext, as_tools
 
 __all__ = ["Agent", "AgentInput", "Processors"]
@@ -79,7 +79,7 @@ class Agent(Drawn):
     Raises:
         ConfigurationError: An option that cannot work; the text says which and why.
 
-    Example:
+    Examples:
         >>> from sluiceway.models import ScriptedModel
         >>> Agent(id="hello", model=ScriptedModel(["Hi!"])).generate_sync("Hello").text
         'Hi!'
@@ -126,7 +126,6 @@ class Agent(Drawn):
         self._memory = memory
         self._stop_when = stop_when
         self._prefill = PrefillErrorHandler() if prefill_recovery else None
-        self._concurrency: Concurrency | None = concurrency
         self._overlap = overlap
         self._chains = ChainCache(concurrency)
         self._shapes = Shapes()
@@ -297,12 +296,10 @@ class Agent(Drawn):
         instructions = await resolved(self._instructions if given is None else given, context)
         errors = await self._items("error", options.get("error_processors"), context)
         inputs = await self._items("input", options.get("input_processors"), context)
+        chain = self._chain("input", inputs)
         prepare_step = options.get("prepare_step")
-        if prepare_step is None:
-            chain = self._chain("input", inputs)
-        else:
-            listed = [*self._placed("input", inputs), PrepareStep(prepare_step)]
-            chain = compile_chain(listed, "input", concurrency=self._concurrency)
+        if prepare_step is not None:
+            chain = chain.followed_by(PrepareStep(prepare_step))
         output = await self._output(options, context)
         if options.get("memory") is not None and not remembers(chain, output):
             raise ConfigurationError(

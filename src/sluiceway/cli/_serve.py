@@ -9,10 +9,12 @@ import typer
 from rich.console import Console
 
 from sluiceway.cli._load import load_all
+from sluiceway.errors import ConfigurationError
 from sluiceway.serve import ServeOptions, Server
 
 __all__ = ["serve"]
 
+_KEYS = "SLUICEWAY_API_KEY"
 _UPSTREAM_KEY = "SLUICEWAY_UPSTREAM_KEY"
 
 
@@ -29,9 +31,13 @@ def serve(
         str | None,
         typer.Option(help="Base URL of an OpenAI-compatible server that answers; its key: SLUICEWAY_UPSTREAM_KEY."),
     ] = None,
+    hosts: Annotated[
+        list[str] | None,
+        typer.Option("--allow-host", help="A name it answers to besides localhost, as a proxy's; may be repeated."),
+    ] = None,
     key: Annotated[
         list[str] | None,
-        typer.Option("--api-key", envvar="SLUICEWAY_API_KEY", help="A key that clients have to send; may be repeated."),
+        typer.Option("--api-key", envvar=_KEYS, help="A key that clients have to send; may be repeated."),
     ] = None,
     max_body: Annotated[int, typer.Option(min=1, help="The largest request, in bytes.")] = 10 * 1024 * 1024,
     max_requests: Annotated[int, typer.Option(min=1, help="How many are answered at once.")] = 1000,
@@ -43,12 +49,15 @@ def serve(
     show_values: Annotated[bool, typer.Option("--show-values", help="Show on the page what was said.")] = False,
 ) -> None:
     """Serve agents: Chat Completions and Messages under /v1, and a page to watch them at /."""
+    if not key and _KEYS in os.environ:
+        raise ConfigurationError(f"{_KEYS} is set and holds no key; unset it if anyone is to be let in")
     options = ServeOptions(
         host=host,
         port=port,
         hold=hold,
         upstream=upstream,
         upstream_key=os.environ.get(_UPSTREAM_KEY),
+        hosts=tuple(hosts or ()),
         keys=tuple(key or ()),
         max_body_bytes=max_body,
         max_requests=max_requests,

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import math
 from collections import deque
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import Awaitable, Callable, Generator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import Any, Final, Literal, Self, cast
 
@@ -78,6 +79,8 @@ class Answering:
         self._events: list[HookEvent] = []
         self._seen = _Seen()
         self._ended = False
+        self._scope: anyio.CancelScope | None = None
+        self._cut: Refusal | None = None
 
     async def __aenter__(self) -> Self:
         await self._within(self._stream.__aenter__)
@@ -135,11 +138,18 @@ class Answering:
 
     async def pour(self, send: Callable[[bytes], Awaitable[None]]) -> None:
         """Send all there is to send, within the time limit; an error is written too."""
-        with anyio.CancelScope(deadline=self._deadline) as scope:
+        with self._limited() as scope:
             async for piece in self:
                 await send(piece)
         if scope.cancelled_caught:
             await send(self._writing().fault(self._broken(self._late())))
+
+    def cut(self, refusal: Refusal) -> None:
+        """End it now; the client is told this. One that has ended, or was cut, stays as it is."""
+        if self._cut is None:
+            self._cut = refusal
+            if self._scope is not None:
+                self._scope.cancel()
 
     def __aiter__(self) -> Self:
         return self
@@ -194,11 +204,25 @@ class Answering:
         Raises:
             Refusal: There is no time left.
         """
-        with anyio.CancelScope(deadline=self._deadline):
+        with self._limited():
             return await work()
         raise self._late()
 
+    @contextmanager
+    def _limited(self) -> Generator[anyio.CancelScope]:
+        """Give as much time as there is left."""
+        with anyio.CancelScope(deadline=self._deadline) as scope:
+            self._scope = scope
+            if self._cut is not None:
+                scope.cancel()
+            try:
+                yield scope
+            finally:
+                self._scope = None
+
     def _late(self) -> Refusal:
+        if self._cut is not None:
+            return self._cut
         text = f"the answer was not complete after {self._call.timeout_s:g} s"
         return Refusal(504, text, code="timeout", retry=False)
 

@@ -6,7 +6,7 @@ import time
 from typing import Any, Final
 
 from sluiceway.engine import ToolCall
-from sluiceway.messages import Chunk, TextPart, Usage
+from sluiceway.messages import Chunk, ReasoningPart, TextPart, Usage
 from sluiceway.serve._ask import Ask
 from sluiceway.serve._chat_ask import chat_ask
 from sluiceway.serve._refusal import Refusal
@@ -40,6 +40,9 @@ class Chat:
             "content": text if text or not (ending.calls or ending.refused) else None,
             "refusal": ending.refused,
         }
+        thought = "".join(part.text for part in ending.parts if isinstance(part, ReasoningPart))
+        if ask.reasoning and thought:
+            message["reasoning_content"] = thought
         if ending.calls:
             message["tool_calls"] = [_call(call) for call in ending.calls]
         return {
@@ -78,9 +81,10 @@ class _ChatWriter:
         return self._start() + self._before + compact(text) + self._after
 
     def reasoning(self, chunk: Chunk) -> bytes:
-        """Leave reasoning out, for which this API has no place."""
-        del chunk
-        return b""
+        """Write more of the reasoning, where the client wants to see it, under the name that most servers use."""
+        if not self._ask.reasoning or chunk.type != "reasoning-delta":
+            return b""
+        return self._start() + self._chunk({"reasoning_content": chunk.text})
 
     def end(self, ending: Ending) -> bytes:
         """Write the calls, the reason, and the count of tokens."""

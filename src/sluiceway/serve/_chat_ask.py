@@ -8,7 +8,7 @@ from typing import Any, Final, cast
 from pydantic import BaseModel, ConfigDict, Field
 
 from sluiceway.agent import CallOptions
-from sluiceway.serve._ask import Ask, check_settings, client_tool, read
+from sluiceway.serve._ask import Ask, check_settings, checked_part, client_tool, read
 from sluiceway.serve._refusal import Refusal
 from sluiceway.tools import Tool
 
@@ -30,8 +30,15 @@ _UNSUPPORTED: Final = {
     "audio": "sound cannot be checked; ask for text",
     "functions": "functions are an older form; use tools",
     "function_call": "function_call is an older form; use tool_choice",
+    "prediction": "a text outside of the messages would pass by the guards",
+    "documents": "texts outside of the messages would pass by the guards; put them into a message",
+    "chat_template": "a text outside of the messages would pass by the guards",
 }
 """What cannot be done, and would be missed if it were passed over."""
+_FIELDS: Final = ("role", "content", "name", "tool_calls", "tool_call_id")
+"""Of a message. What else a message of ours may have, such as its id and time, is not a client's to say."""
+_PARTS: Final = frozenset({"text", "image_url", "input_audio", "file", "refusal"})
+_CHOICES: Final = frozenset({"auto", "none", "required"})
 
 
 class _Loose(BaseModel):
@@ -93,9 +100,10 @@ def chat_ask(body: bytes) -> Ask:
     given = read(_ChatBody, body)
     rest: dict[str, Any] = given.model_extra or {}
     _check(given, rest)
+    messages = [_message(message, f"messages.{number}") for number, message in enumerate(given.messages)]
     tools = tuple(_tools(given.tools or ()))
     settings = {name: getattr(given, name) for name in _SETTINGS if getattr(given, name) is not None}
-    most = given.max_completion_tokens if given.max_tokens is None else given.max_tokens
+    most = given.max_tokens if given.max_completion_tokens is None else given.max_completion_tokens
     if most is not None:
         settings["max_tokens"] = most
     check_settings(settings)
@@ -109,12 +117,13 @@ def chat_ask(body: bytes) -> Ask:
         passed["response_format"] = given.response_format.model_dump(exclude_unset=True, by_alias=True)
     return Ask(
         given.model,
-        given.messages,
+        messages,
         tools=tools,
         options=options,
         passed=passed,
         stream=bool(given.stream),
         include_usage=bool(given.stream_options and given.stream_options.include_usage),
+        reasoning=rest["include_reasoning"] if isinstance(rest.get("include_reasoning"), bool) else None,
         max_tokens_name="max_tokens" if given.max_completion_tokens is None else "max_completion_tokens",
     )
 
@@ -125,6 +134,28 @@ def _check(given: _ChatBody, rest: Mapping[str, Any]) -> None:
     for name, why in _UNSUPPORTED.items():
         if rest.get(name):
             raise Refusal(400, f"{name}: {why}", code="unsupported_parameter", param=name)
+    if rest.get("modalities", ["text"]) not in (None, ["text"]):
+        text = "modalities: only text can be checked"
+        raise Refusal(400, text, code="unsupported_parameter", param="modalities")
+
+
+def _message(given: Mapping[str, Any], where: str) -> dict[str, Any]:
+    message = {name: given[name] for name in _FIELDS if name in given}
+    content = given.get("content")
+    if isinstance(content, list):
+        for number, part in enumerate(cast("list[object]", content)):
+            _check_part(part, f"{where}.content.{number}")
+    elif not content and isinstance(given.get("refusal"), str):
+        message["content"] = given["refusal"]  # what an answer says that a guard has stopped
+    return message
+
+
+def _check_part(part: object, where: str) -> None:
+    known = checked_part(part, _PARTS, where)
+    file = cast("object", known.get("file"))
+    if known["type"] == "file" and not (isinstance(file, Mapping) and "file_data" in file):
+        text = f"{where}: a file has to be sent along as file_data; one that is elsewhere cannot be looked at"
+        raise Refusal(400, text, code="unsupported_content", param=where)
 
 
 def _tools(specs: list[_ToolSpec] | tuple[()]) -> list[Tool]:
@@ -141,8 +172,10 @@ def _tools(specs: list[_ToolSpec] | tuple[()]) -> list[Tool]:
 
 
 def _choice(choice: str | Mapping[str, Any]) -> Any:
-    if isinstance(choice, str):
+    if isinstance(choice, str) and choice in _CHOICES:
         return choice
+    if isinstance(choice, str):
+        raise Refusal(400, "tool_choice: auto, none, required, or a function by name", param="tool_choice")
     function = choice.get("function")
     if choice.get("type") == "function" and isinstance(function, dict):
         name = cast("dict[str, Any]", function).get("name")

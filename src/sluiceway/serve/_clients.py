@@ -42,7 +42,7 @@ def guard_openai(
     Raises:
         ConfigurationError: No such client, or guards that cannot stand in a list.
 
-    Example:
+    Examples:
         >>> import openai
         >>> from sluiceway.processors import PIIDetector
         >>> guarded = guard_openai(openai.OpenAI(api_key="…"), PIIDetector(strategy="redact"))

@@ -27,7 +27,8 @@ class Entry:
 
     def __init__(self, options: ServeOptions) -> None:
         self._keys = [_digest(key) for key in options.keys]
-        self._loopback = options.is_loopback
+        self._names = _LOOPBACK.union(name.lower() for name in options.hosts)
+        self._any_name = not (options.is_loopback or options.hosts)
 
     def check_origin(self, incoming: Incoming) -> None:
         """Refuse what a page of another site had a browser send.
@@ -41,16 +42,31 @@ class Entry:
         """
         headers = incoming.headers
         host = headers.get("host", "")
-        if self._loopback and host and _name(host) not in _LOOPBACK:
-            raise Refusal(403, "this server answers to localhost only", code="wrong_host", retry=False)
+        if not self._any_name and host and _name(host) not in self._names:
+            text = "this server does not answer to this name; start it with --allow-host for another than localhost"
+            raise Refusal(403, text, code="wrong_host", retry=False)
         if headers.get("sec-fetch-site", "none") not in ("none", "same-origin"):
             # A link from elsewhere may be followed; a picture, script or form of another site may not ask.
             followed = incoming.method == "GET" and headers.get("sec-fetch-mode") == "navigate"
             if not followed:
                 raise Refusal(403, "this request was made by another site", code="cross_site", retry=False)
         origin = headers.get("origin")
-        if origin is not None and urlsplit(origin).netloc != host:
+        if origin is not None and not self._own(origin, host):
             raise Refusal(403, "this request was made by another site", code="cross_site", retry=False)
+
+    def _own(self, origin: str, host: str) -> bool:
+        """Whether a page is this server's, also where a proxy in front of it has a name of its own."""
+        try:
+            found = urlsplit(origin)
+            return found.netloc == host or (found.hostname or "") in self._names - _LOOPBACK
+        except ValueError:
+            return False
+
+    def owner(self, headers: Mapping[str, str]) -> str | None:
+        """Return who sends a request: a name made of its key; None: there are no keys to tell callers apart by."""
+        if not self._keys:
+            return None
+        return hashlib.sha256(b"sluiceway owner of threads " + _digest(_sent(headers, page=False))).hexdigest()[:32]
 
     def check_key(self, headers: Mapping[str, str], *, page: bool = False) -> None:
         """Refuse a request without one of the keys, where there are any.
@@ -88,6 +104,7 @@ def _digest(key: str) -> bytes:
 
 
 def _name(host: str) -> str:
+    host = host.lower()
     if host.startswith("["):
         return host[1:].partition("]")[0]
     return host.rpartition(":")[0] if ":" in host else host

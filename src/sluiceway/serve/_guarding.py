@@ -74,7 +74,7 @@ def _tools_of(context: RequestContext) -> Any:
 
 
 def call_options(ask: Ask, model: Model | None, *, guarding: bool) -> CallOptions:
-    """Return what the call of an agent is told.
+    """Return what the call of an agent is told; reasoning is the client's to see where the model is the client's.
 
     Args:
         ask: The request.
@@ -82,6 +82,8 @@ def call_options(ask: Ask, model: Model | None, *, guarding: bool) -> CallOption
         guarding: Whether the agent is one of `guarding_agent`.
     """
     options = ask.options.copy()
+    if ask.reasoning is None:
+        ask.reasoning = guarding
     shape: Any = None
     if model is not None:
         # The server behind is asked in the client's own words, and what it answers is the client's to judge.

@@ -86,7 +86,7 @@ class House:
         self.workflows = _listed([served.agent for served in self.agents])
 
     def named(self, model: str) -> Served | None:
-        """Return the agent that a client calls so; the only one answers to any name."""
+        """Return the agent that a client calls so; the only one answers where no name is given."""
         if model in self._by_id:
             return self._by_id[model]
         return self.agents[0] if not model and len(self.agents) == 1 else None

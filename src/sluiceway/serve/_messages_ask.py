@@ -3,18 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any, cast
+from typing import Any, Final, cast
 
 from pydantic import BaseModel, ConfigDict, Field
 
 from sluiceway.agent import CallOptions
-from sluiceway.serve._ask import Ask, check_settings, client_tool, read
+from sluiceway.serve._ask import Ask, check_settings, checked_part, client_tool, read
 from sluiceway.serve._refusal import Refusal
 from sluiceway.tools import Tool
 
 __all__ = ["messages_ask"]
 
-_CHOICES = {"auto": "auto", "any": "required", "none": "none"}
+_CHOICES: Final = {"auto": "auto", "any": "required", "none": "none"}
+_BLOCKS: Final = frozenset({"text", "image", "document", "tool_use", "tool_result", "thinking", "redacted_thinking"})
 
 
 class _Loose(BaseModel):
@@ -94,21 +95,42 @@ def _messages(given: _MessagesBody) -> list[dict[str, Any]]:
     system = given.system
     texts = [system] if isinstance(system, str) else [block.text for block in system or ()]
     messages: list[dict[str, Any]] = [{"role": "system", "content": text} for text in texts if text]
-    for turn in given.messages:
-        content = turn.content if isinstance(turn.content, str) else [_block(block) for block in turn.content]
+    for number, turn in enumerate(given.messages):
+        content = turn.content
+        if not isinstance(content, str):
+            content = [_block(block, f"messages.{number}.content.{at}") for at, block in enumerate(content)]
         messages.append({"role": turn.role, "content": content})
     return messages
 
 
-def _block(block: Mapping[str, Any]) -> Mapping[str, Any]:
+def _block(given: Mapping[str, Any], where: str) -> dict[str, Any]:
     """Return a block with what only its API knows of it where an adapter for that API looks for it."""
+    block = dict(checked_part(given, _BLOCKS, where))
+    if block["type"] == "document":
+        block = _document(block, where)
     kept: dict[str, Any] = {}
     if block.get("cache_control"):
         kept["cache_control"] = block["cache_control"]
     if block.get("type") == "redacted_thinking":
-        return {"type": "reasoning", "text": "", "provider_metadata": {"anthropic": {"redacted_data": block["data"]}}}
-    if kept and block.get("type") != "tool_result":
+        data = block.get("data")
+        if not isinstance(data, str):
+            raise Refusal(400, f"{where}: a redacted_thinking block has its data, a text", param=where)
+        return {"type": "reasoning", "text": "", "provider_metadata": {"anthropic": {"redacted_data": data}}}
+    if kept and block["type"] != "tool_result":
         return {**block, "provider_metadata": {"anthropic": kept}}
+    return block
+
+
+def _document(block: dict[str, Any], where: str) -> dict[str, Any]:
+    """Return a document as what it is made of: one of plain text is text, and looked at as such."""
+    given = block.get("source")
+    source: Mapping[str, Any] = cast("Mapping[str, Any]", given) if isinstance(given, Mapping) else {}
+    kind = source.get("type")
+    if kind == "text" and isinstance(source.get("data"), str):
+        return {**block, "type": "text", "text": source["data"]}
+    if kind not in ("base64", "url"):
+        text = f"{where}: the source of a document is base64, url, or text"
+        raise Refusal(400, text, code="unsupported_content", param=where)
     return block
 
 
@@ -130,7 +152,7 @@ def _add_choice(options: CallOptions, settings: dict[str, Any], choice: Mapping[
     kind = choice.get("type")
     if kind == "tool" and isinstance(choice.get("name"), str):
         options["tool_choice"] = {"type": "tool", "tool_name": choice["name"]}
-    elif kind in _CHOICES:
+    elif isinstance(kind, str) and kind in _CHOICES:
         options["tool_choice"] = _CHOICES[kind]
     else:
         raise Refusal(400, "tool_choice: of type auto, any, none, or tool with a name", param="tool_choice")

@@ -24,6 +24,8 @@ class ServeOptions:
         upstream: The base URL of a server that speaks Chat Completions and answers in place
             of the agents' own models, or None.
         upstream_key: The key for it; None: the client's own is passed on.
+        hosts: Names that it answers to besides `localhost`, such as that of a proxy in front of it.
+            None given: on a loopback address `localhost` only, else any.
         keys: What a client has to send as a bearer token, one of these; none: anyone is let in.
         max_body_bytes: The largest request.
         max_requests: How many are answered at once; more are told to come again.
@@ -42,6 +44,7 @@ class ServeOptions:
     hold: Hold | None = None
     upstream: str | None = None
     upstream_key: str | None = field(default=None, repr=False)
+    hosts: tuple[str, ...] = ()
     keys: tuple[str, ...] = field(default=(), repr=False)
     max_body_bytes: int = 10 * 1024 * 1024
     max_requests: int = 1000

@@ -22,6 +22,7 @@ class Refusal(Exception):
         param: What of the request is wrong, or None.
         retry: Whether the same request may succeed later; None: as the status says.
         retry_after_s: How long to wait before that, in seconds.
+        allow: The methods that there are, or None.
     """
 
     def __init__(
@@ -33,6 +34,7 @@ class Refusal(Exception):
         param: str | None = None,
         retry: bool | None = None,
         retry_after_s: float | None = None,
+        allow: str | None = None,
     ) -> None:
         super().__init__(message)
         self.status = status
@@ -41,11 +43,16 @@ class Refusal(Exception):
         self.param = param
         self.retry = retry
         self.retry_after_s = retry_after_s
+        self.allow = allow
 
     @property
     def headers(self) -> dict[str, str]:
-        """What the official clients look at before they try again."""
+        """What the official clients look at before they try again, and what HTTP wants with a status."""
         headers: dict[str, str] = {}
+        if self.allow is not None:
+            headers["allow"] = self.allow
+        if self.status == 401:
+            headers["www-authenticate"] = "Bearer"
         if self.retry is not None:
             headers["x-should-retry"] = "true" if self.retry else "false"
         if self.retry_after_s is not None:

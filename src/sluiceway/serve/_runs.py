@@ -99,6 +99,11 @@ class RunLog:
         self._runs: OrderedDict[str, RunRecord] = OrderedDict()
         self._watchers: set[MemoryObjectSendStream[str]] = set()
 
+    @property
+    def watching(self) -> int:
+        """How many read along."""
+        return len(self._watchers)
+
     def __iter__(self) -> Iterator[RunRecord]:
         return reversed(self._runs.values())
 

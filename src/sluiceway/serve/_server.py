@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import Any
+from typing import Any, Final
 
 import anyio
 
@@ -13,6 +13,9 @@ from sluiceway.serve._options import ServeOptions
 from sluiceway.serve._service import Service
 
 __all__ = ["Server"]
+
+_LAST_WORDS_S: Final = 3.0
+"""How long a client has to take what it is told when its answer is cut."""
 
 
 class Server:
@@ -26,7 +29,7 @@ class Server:
     Raises:
         ConfigurationError: Nothing to serve, two agents of one id, or an option that cannot work.
 
-    Example:
+    Examples:
         >>> from sluiceway import Agent
         >>> Server([Agent(id="echo", model="echo/echo")]).options.port
         8000
@@ -84,7 +87,7 @@ class Server:
             import uvicorn
         except ImportError as error:
             raise missing(error) from error
-        options, closing = self.options, self.service.closing
+        options, service = self.options, self.service
 
         class Serving(uvicorn.Server):
             async def startup(self, sockets: Any = None) -> None:
@@ -95,8 +98,11 @@ class Server:
                     started(f"http://{host}:{port}")
 
             async def shutdown(self, sockets: Any = None) -> None:
-                closing.set()  # what has no end of its own ends now
-                await super().shutdown(sockets)
+                service.closing.set()  # what has no end of its own ends now
+                async with anyio.create_task_group() as group:
+                    group.start_soon(service.cut_after, options.shutdown_s)
+                    await super().shutdown(sockets)
+                    group.cancel_scope.cancel()
 
         config = uvicorn.Config(
             self.app(),
@@ -105,6 +111,6 @@ class Server:
             log_level="warning",
             access_log=False,
             server_header=False,
-            timeout_graceful_shutdown=max(1, round(options.shutdown_s)),
+            timeout_graceful_shutdown=round(options.shutdown_s + _LAST_WORDS_S),
         )
         return Serving(config)

@@ -22,13 +22,16 @@ from sluiceway.serve._messages import Messages
 from sluiceway.serve._options import ServeOptions
 from sluiceway.serve._refusal import Refusal, refusal_of
 from sluiceway.serve._runs import RunLog
+from sluiceway.serve._threads import memory_of
 from sluiceway.serve._wire import Wire
 from sluiceway.serve.page import Page
 
-__all__ = ["Service"]
+__all__ = ["Service", "wire_of"]
 
 _CHAT: Final = Chat()
 WIRES: Final[Mapping[str, Wire]] = {"/v1/chat/completions": _CHAT, "/v1/messages": Messages()}
+_API: Final = frozenset({"v1", "completions", "messages", "models", "responses", "embeddings"})
+"""How a path ends that is meant for the API, if with a wrong base URL: it is told so in the API's way."""
 
 
 class Service:
@@ -37,14 +40,20 @@ class Service:
     Args:
         things: Agents, workflows and processors; see `House`.
         options: How it behaves.
+
+    Raises:
+        ConfigurationError: Nothing to serve, two agents of one id, or an address behind that is none.
     """
 
     def __init__(self, things: list[object], options: ServeOptions) -> None:
         self.options = options
+        if options.upstream is not None:
+            OpenAIChat("any", base_url=options.upstream, api_key="")  # says at once what is wrong with the address
         self.house = House(things, options)
         self.log = RunLog(options.kept_runs)
         self.running = 0
         self.closing = anyio.Event()
+        self._answering: set[Answering] = set()
         self._entry = Entry(options)
         self._started = int(time.time())
         self._page = Page(self.house, self.log, options, self.closing)
@@ -64,7 +73,7 @@ class Service:
             try:
                 outgoing = await self._outgoing(incoming, stack)
             except (Refusal, SluicewayError) as error:
-                outgoing = refused(refusal_of(error), WIRES.get(incoming.path, _CHAT))
+                outgoing = refused(refusal_of(error), wire_of(incoming.path, incoming.headers))
             yield outgoing
 
     async def _outgoing(self, incoming: Incoming, stack: AsyncExitStack) -> Outgoing:
@@ -73,12 +82,13 @@ class Service:
         if wire is None:
             return await self._plain(incoming)
         self._entry.check_key(incoming.headers)
-        if incoming.method != "POST":
-            raise Refusal(405, f"{incoming.path} takes POST", code="method_not_allowed")
+        _check_method(incoming, "POST")
         _check_json(incoming)
         stack.enter_context(self._room())
         ask = wire.ask(incoming.body)
-        answering = await stack.enter_async_context(Answering(self._call(ask, wire, incoming)))
+        answering = Answering(self._call(ask, wire, incoming))
+        stack.enter_context(self._known(answering))
+        await stack.enter_async_context(answering)
         headers = {"x-request-id": answering.run_id, "request-id": answering.run_id}
         if ask.stream:
             return Outgoing(200, answering, "text/event-stream; charset=utf-8", headers, wire)
@@ -88,11 +98,15 @@ class Service:
         served = self._served(ask)
         model = self._upstream(ask, wire, incoming)
         options = self.options
+        called = call_options(ask, model, guarding=served.guarding)
+        memory = memory_of(incoming.headers, self._entry.owner(incoming.headers))
+        if memory is not None:
+            called["memory"] = memory
         return Call(
             served.agent,
             ask,
             wire,
-            call_options(ask, model, guarding=served.guarding),
+            called,
             hold=cast("Hold", served.hold),
             timeout_s=options.timeout_s,
             log=self.log,
@@ -141,16 +155,32 @@ class Service:
         finally:
             self.running -= 1
 
+    @contextmanager
+    def _known(self, answering: Answering) -> Generator[None]:
+        self._answering.add(answering)
+        try:
+            yield
+        finally:
+            self._answering.discard(answering)
+
+    async def cut_after(self, seconds: float) -> None:
+        """End what is still answered after so long a time; its clients are told to come again."""
+        await anyio.sleep(seconds)
+        for answering in self._answering:
+            answering.cut(Refusal(503, "the server is ending", code="server_ending", retry=True))
+
     # -- the rest
 
     async def _plain(self, incoming: Incoming) -> Outgoing:
         path = incoming.path
         if path == "/health":
+            _check_method(incoming, "GET", "HEAD")
             return json_reply({"status": "ok", "running": self.running})
         if path == "/v1/models" or path.startswith("/v1/models/"):
             self._entry.check_key(incoming.headers)
+            _check_method(incoming, "GET", "HEAD")
             return await self._models(path.removeprefix("/v1/models").strip("/"), incoming)
-        if not path.startswith("/v1/") and self.options.has_page:
+        if self.options.has_page and not path.startswith("/v1/") and path.rpartition("/")[2] not in _API:
             try:
                 self._entry.check_key(incoming.headers, page=True)
             except Refusal as refusal:
@@ -161,7 +191,8 @@ class Service:
                 with self._room():
                     return await self._page.answer(incoming)
             return await self._page.answer(incoming)
-        raise Refusal(404, f"there is nothing at {path}", code="not_found", retry=False)
+        hint = "the paths of the API are " + " and ".join(WIRES)
+        raise Refusal(404, f"there is nothing at {path}; {hint}", code="not_found", retry=False)
 
     async def _models(self, wanted: str, incoming: Incoming) -> Outgoing:
         if self.options.upstream is not None:
@@ -176,11 +207,26 @@ class Service:
         return json_reply(found)
 
 
+def wire_of(path: str, headers: Mapping[str, str]) -> Wire:
+    """Return the API in whose shape a request is answered, also where there is nothing at its path."""
+    found = WIRES.get(path)
+    if found is not None:
+        return found
+    return WIRES["/v1/messages"] if "anthropic-version" in headers else _CHAT
+
+
 def _model(id_: str, created: int) -> dict[str, Any]:
     """Return a model as both APIs describe one."""
     moment = time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime(created))
     ours = {"id": id_, "object": "model", "created": created, "owned_by": "sluiceway"}
     return {**ours, "type": "model", "display_name": id_, "created_at": moment}
+
+
+def _check_method(incoming: Incoming, *allowed: str) -> None:
+    if incoming.method not in allowed:
+        told = " and ".join(allowed)
+        text = f"{incoming.path} takes {told}, not {incoming.method}"
+        raise Refusal(405, text, code="method_not_allowed", retry=False, allow=", ".join(allowed))
 
 
 def _check_json(incoming: Incoming) -> None:

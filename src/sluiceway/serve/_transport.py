@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
-from contextlib import AsyncExitStack, ExitStack
+from collections.abc import Awaitable, Callable, Iterator
+from contextlib import AsyncExitStack, ExitStack, suppress
+from threading import Thread
 from typing import Any, Final, Self
 
+import anyio
 from anyio.from_thread import BlockingPortal, BlockingPortalProvider
 
 from sluiceway.agent import Agent
+from sluiceway.engine import Owned
 from sluiceway.errors import ConfigurationError, SluicewayError
 from sluiceway.serve._answering import Answering, Call, Hold
 from sluiceway.serve._guarding import call_options
@@ -91,6 +94,11 @@ class _Guard:
 class AsyncGuard(_Guard):
     """For an asynchronous client, on asyncio and trio."""
 
+    def __init__(self, client: Any, agent: Agent, wire: Wire, path: str, hold: Hold) -> None:
+        super().__init__(client, agent, wire, path, hold)
+        self._open: set[Owned] = set()
+        """Held here, as in `SyncGuard`."""
+
     async def __aenter__(self) -> Self:
         return self
 
@@ -110,11 +118,45 @@ class AsyncGuard(_Guard):
         if isinstance(body, bytes):
             await stack.aclose()
         else:
-            body = make_stream(self._library, body, stack.aclose, sync=False)
+            pieces = _Pieces(body, stack.aclose, self._open)
+            body = make_stream(self._library, pieces, pieces.aclose, sync=False)
         return self._response(status, headers, body)
 
     async def aclose(self) -> None:
         """Leave the user's client open."""
+
+
+class _Pieces:
+    """What an asynchronous client reads; a task of its own ends it, also where it is dropped unread."""
+
+    def __init__(self, answering: Answering, close: Callable[[], Awaitable[None]], held: set[Owned]) -> None:
+        self._answering = answering
+        self._owned = owned = Owned()
+
+        async def keep() -> None:
+            held.add(owned)
+            try:
+                await anyio.sleep_forever()
+            finally:
+                held.discard(owned)
+                with anyio.CancelScope(shield=True), suppress(SluicewayError):
+                    await close()
+
+        owned.start(keep)
+
+    def __aiter__(self) -> Self:
+        return self
+
+    async def __anext__(self) -> bytes:
+        return await anext(self._answering)
+
+    def __del__(self) -> None:
+        self._owned.forget()
+
+    async def aclose(self) -> None:
+        """End it."""
+        self._owned.cancel()
+        await self._owned.join()
 
 
 class SyncGuard(_Guard):
@@ -123,6 +165,8 @@ class SyncGuard(_Guard):
     def __init__(self, client: Any, agent: Agent, wire: Wire, path: str, hold: Hold) -> None:
         super().__init__(client, agent, wire, path, hold)
         self._portals = BlockingPortalProvider()
+        self._open: set[Answering] = set()
+        """Held here, so that a stream that is dropped unread ends in order and not piece by piece as garbage."""
 
     def __enter__(self) -> Self:
         return self
@@ -140,7 +184,9 @@ class SyncGuard(_Guard):
             stack = AsyncExitStack()
             threads.callback(portal.call, stack.aclose)
             status, headers, body = portal.call(self._answer, request, stack)
-            if not isinstance(body, bytes):
+            if isinstance(body, Answering):
+                self._open.add(body)
+                threads.callback(self._open.discard, body)
                 kept = threads.pop_all()
                 body = make_stream(self._library, _pieces(portal, body, kept.close), kept.close, sync=True)
             return self._response(status, headers, body)
@@ -153,8 +199,15 @@ def _pieces(portal: BlockingPortal, answering: Answering, close: Callable[[], No
     try:
         while (piece := portal.call(_next, answering)) is not None:
             yield piece
-    finally:
+    except GeneratorExit:
+        # Dropped unread; perhaps found as garbage in the loop's own thread, which cannot wait for itself.
+        with suppress(RuntimeError):  # the interpreter ends, and everything with it
+            Thread(target=close).start()
+        raise
+    except BaseException:
         close()
+        raise
+    close()
 
 
 async def _next(answering: Answering) -> bytes | None:

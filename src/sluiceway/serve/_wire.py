@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
-from typing import Any, Protocol
+from typing import Any, Final, Protocol
 
 from sluiceway.engine import Result, ToolCall
 from sluiceway.messages import Chunk, Part, ToolPart, Usage
@@ -13,6 +13,8 @@ from sluiceway.serve._ask import Ask
 from sluiceway.serve._refusal import Refusal
 
 __all__ = ["Ending", "Wire", "Writer", "compact", "ending_of"]
+
+_JSON: Final = json.JSONEncoder(separators=(",", ":"), default=str)
 
 
 @dataclass(frozen=True, slots=True)
@@ -119,4 +121,4 @@ class Wire(Protocol):
 
 def compact(value: object) -> bytes:
     """Return JSON in ASCII, so that also halves of characters arrive as they are."""
-    return json.dumps(value, separators=(",", ":"), default=str).encode("ascii")
+    return _JSON.encode(value).encode("ascii")

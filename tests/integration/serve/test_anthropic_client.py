@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import AsyncGenerator, Iterator
 from typing import Any
 
 import anthropic
+import pydantic
 import pytest
 
 from sluiceway import Agent
@@ -37,16 +39,19 @@ class Thinking(ScriptedModel):
 
 
 @pytest.fixture(scope="module")
-def client() -> Iterator[anthropic.Anthropic]:
+def serving() -> Iterator[Serving]:
     guards = [PIIDetector(strategy="redact"), PromptInjectionDetector(strategy="block")]
     agents = [
         Agent(id="guarded", model="echo/echo", input_processors=guards),
         Agent(id="plain", model=lambda _: SAYS["plain"]),
     ]
-    with (
-        Serving(agents) as serving,
-        anthropic.Anthropic(api_key="none", base_url=serving.address, max_retries=0) as made,
-    ):
+    with Serving(agents) as running:
+        yield running
+
+
+@pytest.fixture(scope="module")
+def client(serving: Serving) -> Iterator[anthropic.Anthropic]:
+    with anthropic.Anthropic(api_key="none", base_url=serving.address, max_retries=0) as made:
         yield made
 
 
@@ -152,6 +157,44 @@ def test_errors_of_the_provider(client: anthropic.Anthropic) -> None:
     say(Reply(text=["so ", "far"], stream_error="it broke off"))
     with pytest.raises(anthropic.APIStatusError, match="it broke off"):
         streamed(client, "plain")
+
+
+def test_what_there_is_not_is_told_in_its_own_shape_too(client: anthropic.Anthropic) -> None:
+    with pytest.raises(anthropic.NotFoundError) as caught:
+        client.messages.count_tokens(model="plain", messages=[{"role": "user", "content": "hi"}])
+    with pytest.raises(anthropic.NotFoundError) as unknown:
+        client.models.retrieve("nobody")
+    for error in (caught.value.body, unknown.value.body):
+        assert isinstance(error, dict)
+        assert (error["type"], error["error"]["type"]) == ("error", "not_found_error")
+
+
+class City(pydantic.BaseModel):
+    name: str
+    people: int
+
+
+def test_a_structured_answer(client: anthropic.Anthropic) -> None:
+    hello: Any = [{"role": "user", "content": "hi"}]
+    say('{"name": "Oslo", "people": 700000}')
+    whole = client.messages.parse(model="plain", max_tokens=50, messages=hello, output_format=City)
+    assert whole.parsed_output == City(name="Oslo", people=700000)
+    with client.messages.stream(model="plain", max_tokens=50, messages=hello, output_format=City) as stream:
+        assert stream.get_final_message().parsed_output == City(name="Oslo", people=700000)
+
+
+def test_a_client_that_leaves_ends_the_run(client: anthropic.Anthropic, serving: Serving) -> None:
+    say(Reply(text=["word "] * 500, delay_s=0.02))
+    with client.messages.stream(model="plain", max_tokens=50, messages=[{"role": "user", "content": "hi"}]) as stream:
+        assert next(iter(stream.text_stream)) == "word "
+    hurried = client.with_options(timeout=0.3)
+    with pytest.raises(anthropic.APITimeoutError):
+        ask(hurried, "plain")
+    until = time.monotonic() + 5
+    while serving.server.service.running:
+        assert time.monotonic() < until
+        time.sleep(0.02)
+    assert [record.state for record in serving.server.service.log][:2] == ["cancelled", "cancelled"]
 
 
 def test_the_models_are_the_agents(client: anthropic.Anthropic) -> None:

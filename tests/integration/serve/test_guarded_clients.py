@@ -2,20 +2,26 @@
 
 from __future__ import annotations
 
+import gc
 import json
+import threading
+import time
 from collections.abc import AsyncIterator, Iterator
 from typing import Any
 
 import anthropic as anthropic_sdk
+import anyio
+import anyio.to_thread
 import httpx2
 import openai
+import pydantic
 import pytest
 
 from sluiceway import Processor, Workflow
 from sluiceway.errors import ConfigurationError
 from sluiceway.processors import PIIDetector
 from sluiceway.serve import guard_anthropic, guard_openai
-from tests.integration.modelserver import Answer, Close, ModelServer, Reset, anthropic, chat, refusal
+from tests.integration.modelserver import Answer, Close, Hang, ModelServer, Reset, anthropic, chat, refusal, sse
 
 CARD = "4111 1111 1111 1111"
 MASKED = "**** **** **** 1111"
@@ -174,6 +180,52 @@ def test_leaving_a_stream_early_closes_the_connection(client: openai.OpenAI, pro
     assert provider.requests[0].left.wait(5)
 
 
+def drop(caplog: pytest.LogCaptureFixture, provider: ModelServer) -> None:
+    """Collect what was dropped, and see it end without a word."""
+    until = time.monotonic() + 5
+    while not all(request.left.wait(0.05) for request in provider.requests):
+        gc.collect()
+        assert time.monotonic() < until, "the connection is still open"
+    time.sleep(0.1)
+    gc.collect()  # a task whose error nobody has asked for says so when it goes
+    assert [record.getMessage() for record in caplog.records if record.name in ("asyncio", "sluiceway")] == []
+
+
+def test_a_stream_that_is_dropped_unread_ends_in_order(
+    client: openai.OpenAI, provider: ModelServer, caplog: pytest.LogCaptureFixture
+) -> None:
+    """As a loop that is left with `break` drops it."""
+    provider.play(chat(*["word "] * 20_000))
+    guarded = guard_openai(client, PII)
+    before = threading.active_count()
+    for _ in range(3):
+        stream: Any = guarded.chat.completions.create(model="m", messages=said("hi"), stream=True)
+        for _ in stream:
+            break
+        stream.kept = stream  # so that it is the garbage collector that finds it
+    del stream
+    drop(caplog, provider)
+    until = time.monotonic() + 5
+    while threading.active_count() > before:
+        assert time.monotonic() < until, "its thread still runs"
+        time.sleep(0.02)
+
+
+@pytest.mark.anyio
+@pytest.mark.parametrize("anyio_backend", ["asyncio"])
+async def test_an_asynchronous_stream_that_is_dropped_unread_ends_in_order(
+    async_client: openai.AsyncOpenAI, provider: ModelServer, caplog: pytest.LogCaptureFixture
+) -> None:
+    provider.play(chat(*["word "] * 20_000))
+    guarded = guard_openai(async_client, PII)
+    stream = await guarded.chat.completions.create(model="m", messages=said("hi"), stream=True)
+    await anext(aiter(stream))
+    del stream
+    gc.collect()
+    await anyio.sleep(0.1)
+    await anyio.to_thread.run_sync(drop, caplog, provider)
+
+
 @pytest.mark.anyio
 @pytest.mark.parametrize("anyio_backend", ["asyncio"])
 async def test_openai_asynchronous(async_client: openai.AsyncOpenAI, provider: ModelServer) -> None:
@@ -247,6 +299,94 @@ def test_anthropic_stopped_and_refused(provider: ModelServer) -> None:
         with pytest.raises(anthropic_sdk.APIStatusError) as caught:
             guarded.messages.create(model="m", max_tokens=9, messages=said("hi"))
         assert (caught.value.status_code, caught.value.body) == (529, body)
+
+
+class Person(pydantic.BaseModel):
+    name: str
+    card: str
+
+
+RECORD: Any = {"name": "record", "description": "Record a person.", "input_schema": Person.model_json_schema()}
+
+
+def calls(name: str, *pieces: str) -> Answer:
+    """A Messages stream of one call of a tool, its input in pieces."""
+    events: list[Any] = [
+        {"type": "message_start", "message": {"id": "msg_1", "type": "message", "role": "assistant", "model": "m-1",
+         "content": [], "stop_reason": None, "stop_sequence": None, "usage": {"input_tokens": 5, "output_tokens": 1}}},
+        {"type": "content_block_start", "index": 0,
+         "content_block": {"type": "tool_use", "id": "toolu_1", "name": name, "input": {}}},
+        *({"type": "content_block_delta", "index": 0, "delta": {"type": "input_json_delta", "partial_json": piece}}
+          for piece in pieces),
+        {"type": "content_block_stop", "index": 0},
+        {"type": "message_delta", "delta": {"stop_reason": "tool_use", "stop_sequence": None},
+         "usage": {"output_tokens": 7}},
+        {"type": "message_stop"},
+    ]  # fmt: skip
+    return Answer([sse(event, name=True) for event in events])
+
+
+def test_anthropic_structured_by_a_tool(provider: ModelServer) -> None:
+    """The usual way to a structured answer: a tool that has to be called, whose input is the answer."""
+    with anthropic_client(provider) as client:
+        guarded = guard_anthropic(client, PII)
+        provider.play(calls("record", '{"name": "Ann", "ca', 'rd": "4111 1111 ', '1111 1111"}'))
+        wanted: Any = {"model": "m", "max_tokens": 9, "messages": said(CARD), "tools": [RECORD]}
+        wanted["tool_choice"] = {"type": "tool", "name": "record"}
+        message = guarded.messages.create(**wanted)
+        with guarded.messages.stream(**wanted) as stream:
+            streamed = stream.get_final_message()
+        for found in (message, streamed):
+            [block] = found.content
+            assert block.type == "tool_use"
+            assert (block.id, block.name, found.stop_reason) == ("toolu_1", "record", "tool_use")
+            assert Person.model_validate(block.input) == Person(name="Ann", card=MASKED)
+        for request in provider.requests:
+            assert request.json["tool_choice"] == {"type": "tool", "name": "record"}
+            assert request.json["tools"] == [RECORD]
+            assert request.json["messages"] == [{"role": "user", "content": [{"type": "text", "text": MASKED}]}]
+
+
+def test_anthropic_parsed_answers(provider: ModelServer) -> None:
+    with anthropic_client(provider) as client:
+        guarded = guard_anthropic(client, PII)
+        provider.play(anthropic('{"name": "Ann", ', '"card": "4111 1111 1111 1111"}'))
+        parsed = guarded.messages.parse(model="m", max_tokens=9, messages=said("hi"), output_format=Person)
+        assert parsed.parsed_output == Person(name="Ann", card=MASKED)
+        assert provider.requests[0].json["output_config"]["format"]["type"] == "json_schema"
+
+
+def test_anthropic_leaving_a_stream_early_closes_the_connection(provider: ModelServer) -> None:
+    provider.play(anthropic(*["word "] * 20_000))
+    with anthropic_client(provider) as client:
+        with guard_anthropic(client, PII).messages.stream(model="m", max_tokens=9, messages=said("hi")) as stream:
+            next(iter(stream.text_stream))
+        assert provider.requests[0].left.wait(5)
+
+
+@pytest.mark.anyio
+@pytest.mark.parametrize("stream", [False, True])
+async def test_anthropic_cancelled_closes_the_connection(provider: ModelServer, stream: bool) -> None:
+    """Also where the server has said nothing yet, on both backends."""
+    provider.play(Answer([*anthropic("one ", "two ").steps[:4], Hang()]) if stream else Answer([Hang()]))
+    url = provider.url.removesuffix("/v1")
+    read: list[str] = []
+    async with anthropic_sdk.AsyncAnthropic(api_key="x", base_url=url, max_retries=0) as client:
+        guarded = guard_anthropic(client, PII)
+
+        async def ask() -> None:
+            wanted: Any = {"model": "m", "max_tokens": 9, "messages": said("hi")}
+            if not stream:
+                await guarded.messages.create(**wanted)
+            async with guarded.messages.stream(**wanted) as answer:
+                async for text in answer.text_stream:
+                    read.append(text)  # noqa: PERF401 - what came before it is cancelled counts
+
+        with anyio.move_on_after(0.7) as scope:
+            await ask()
+        assert scope.cancelled_caught
+        assert await anyio.to_thread.run_sync(provider.requests[0].left.wait, 5)
+    assert read == (["one "] if stream else [])
 
 
 @pytest.mark.anyio

@@ -12,7 +12,8 @@ import sys
 import threading
 import time
 import urllib.request
-from collections.abc import Iterator
+from collections.abc import AsyncGenerator, Iterator
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
@@ -21,8 +22,9 @@ import pytest
 
 from sluiceway import Agent
 from sluiceway.errors import ConfigurationError
+from sluiceway.messages import Chunk
 from sluiceway.models import Reply, ScriptedModel
-from sluiceway.serve import ServeOptions, Server
+from sluiceway.serve import ServeOptions, Server, _responder
 from tests.support.serving import Serving
 
 ROOT = Path(__file__).parents[3]
@@ -44,7 +46,7 @@ def request(
     text = answer.read()
     connection.close()
     told = {name.lower(): value for name, value in answer.getheaders()}
-    return answer.status, json.loads(text) if "json" in told["content-type"] else text.decode(), told
+    return answer.status, json.loads(text) if text and "json" in told["content-type"] else text.decode(), told
 
 
 def body(**more: Any) -> bytes:
@@ -92,6 +94,57 @@ def test_what_is_refused(
     assert (told[0], told[1]["error"]["code"]) == (status, code)
 
 
+@pytest.mark.parametrize(
+    ("method", "path", "allow"),
+    [
+        ("GET", "/v1/chat/completions", "POST"),
+        ("OPTIONS", "/v1/messages", "POST"),
+        ("POST", "/v1/models", "GET, HEAD"),
+        ("DELETE", "/v1/models/echo", "GET, HEAD"),
+        ("PUT", "/health", "GET, HEAD"),
+        ("PATCH", "/", "GET, HEAD"),
+        ("DELETE", "/workflows/1/try", "GET, HEAD"),
+    ],
+)
+def test_methods_that_there_are_not(serving: Serving, method: str, path: str, allow: str) -> None:
+    status, _, headers = request(serving, method, path)
+    assert (status, headers["allow"]) == (405, allow)
+
+
+@pytest.mark.parametrize(
+    "path", ["/chat/completions", "/v1/v1/messages", "/v1/responses", "/messages", "/v1", "/models"]
+)
+def test_a_wrong_base_url_is_told_in_the_apis_own_way(serving: Serving, path: str) -> None:
+    status, told, _ = request(serving, "POST", path, body(), content_type="application/json")
+    assert (status, told["error"]["code"]) == (404, "not_found")
+    assert "the paths of the API are /v1/chat/completions and /v1/messages" in told["error"]["message"]
+
+
+@pytest.mark.parametrize("path", ["/health", "/v1/models", "/", "/events", "/assets/page.css"])
+def test_heads_have_no_body_and_end(serving: Serving, path: str) -> None:
+    assert request(serving, "HEAD", path)[0] == 200
+
+
+@pytest.mark.parametrize("version", ["1.0", "1.1"])
+@pytest.mark.parametrize("stream", [False, True])
+def test_a_client_of_an_old_kind(serving: Serving, version: str, stream: bool) -> None:
+    """HTTP/1.0 knows no chunks: the answer ends with the connection. A body may come in chunks in 1.1."""
+    host, port = serving.address.removeprefix("http://").split(":")
+    sent = body(stream=stream)
+    framing = f"Content-Length: {len(sent)}"
+    if version == "1.1":
+        framing = "Connection: close\r\nTransfer-Encoding: chunked"
+        sent = b"".join(b"%x\r\n%s\r\n" % (len(part), part) for part in (sent[:7], sent[7:])) + b"0\r\n\r\n"
+    head = f"POST /v1/chat/completions HTTP/{version}\r\nHost: localhost\r\nContent-Type: application/json\r\n{framing}"
+    with socket.create_connection((host, int(port)), timeout=10) as raw:
+        raw.sendall(head.encode() + b"\r\n\r\n" + sent)
+        answer = b"".join(iter(lambda: raw.recv(65536), b""))
+    assert answer.startswith(b"HTTP/1.1 200 ")
+    assert (b"transfer-encoding: chunked" in answer.lower()) == (stream and version == "1.1")
+    assert b'"content":"hi"' in answer
+    assert (b"data: [DONE]" in answer) == stream
+
+
 def test_a_large_body_without_a_length_is_not_read_to_its_end(serving: Serving) -> None:
     host, port = serving.address.removeprefix("http://").split(":")
     with socket.create_connection((host, int(port)), timeout=10) as raw:
@@ -128,6 +181,39 @@ def test_only_so_many_are_answered_at_once(serving: Serving) -> None:
         assert patient.chat.completions.create(model="echo", messages=HELLO).choices[0].message.content == "hi"
 
 
+class Counting(ScriptedModel):
+    """Says much, and counts how much of it was asked for."""
+
+    asked = 0
+
+    async def _chunks(self, reply: Reply, number: int, run_id: str) -> AsyncGenerator[Chunk]:
+        async for chunk in super()._chunks(reply, number, run_id):
+            self.asked += 1
+            yield chunk
+
+
+def test_a_client_that_does_not_read_holds_neither_memory_nor_a_place(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(_responder, "PING_S", 0.1)
+    monkeypatch.setattr(_responder, "STALL_S", 0.5)
+    model = Counting([Reply(text=["x" * 10_000] * 5000)])
+    with Serving([Agent(id="much", model=model)], ServeOptions(port=0, shutdown_s=1)) as serving:
+        host, port = serving.address.removeprefix("http://").split(":")
+        sent = body(model="much", stream=True)
+        with socket.create_connection((host, int(port)), timeout=10) as raw:
+            head = f"POST /v1/chat/completions HTTP/1.1\r\nHost: localhost\r\nContent-Length: {len(sent)}\r\n"
+            raw.sendall(head.encode() + b"Content-Type: application/json\r\n\r\n" + sent)
+            until = time.monotonic() + 10
+            while not serving.server.service.log.get(_newest(serving)) or serving.server.service.running:
+                assert time.monotonic() < until, "its place is still taken"
+                time.sleep(0.02)
+        assert model.asked < 2000, "no more than the buffers of the system hold, of 50 MB"
+        assert [record.state for record in serving.server.service.log] == ["cancelled"]
+
+
+def _newest(serving: Serving) -> str:
+    return next((record.id for record in serving.server.service.log), "")
+
+
 def test_keys() -> None:
     options = ServeOptions(port=0, keys=("sk-one", "sk-two"), shutdown_s=1)
     with Serving([Agent(id="echo", model="echo/echo")], options) as serving:
@@ -148,6 +234,8 @@ def test_keys() -> None:
                 with pytest.raises(kind):
                     client.models.list()
         assert request(serving, "GET", "/health")[0] == 200
+        status, _, headers = request(serving, "GET", "/v1/models")
+        assert (status, headers["www-authenticate"]) == (401, "Bearer")
         status, _, headers = request(serving, "GET", "/")
         assert (status, headers["www-authenticate"].split()[0]) == (401, "Basic")
         assert request(serving, "GET", "/", authorization="Basic eDpzay1vbmU=")[0] == 200
@@ -188,17 +276,26 @@ def test_at_the_end_what_has_begun_is_finished_and_endless_streams_end() -> None
     assert time.monotonic() - started < 10
 
 
-def test_what_takes_too_long_at_the_end_is_cut() -> None:
+def test_what_takes_too_long_at_the_end_is_cut_and_told_so(capfd: pytest.CaptureFixture[str]) -> None:
     with (
         Serving([slow(Reply(text=["word "] * 2000, delay_s=0.05))], ServeOptions(port=0, shutdown_s=1)) as serving,
         openai.OpenAI(api_key="x", base_url=f"{serving.address}/v1", max_retries=0) as client,
     ):
         stream = client.chat.completions.create(model="slow", messages=HELLO, stream=True)
         next(iter(stream))
-        serving.server.stop()
-        with pytest.raises(openai.APIError):
-            list(stream)
-    assert [record.state for record in serving.server.service.log] == ["cancelled"]
+        with ThreadPoolExecutor(1) as pool:
+            whole = pool.submit(client.chat.completions.create, model="slow", messages=HELLO)
+            while serving.server.service.running < 2:
+                time.sleep(0.01)
+            serving.server.stop()
+            with pytest.raises(openai.APIError, match="the server is ending"):
+                list(stream)
+            with pytest.raises(openai.InternalServerError, match="the server is ending") as caught:
+                whole.result(10)
+        assert (caught.value.status_code, caught.value.code) == (503, "server_ending")
+        assert caught.value.response.headers["x-should-retry"] == "true"
+    assert [record.state for record in serving.server.service.log] == ["error", "error"]
+    assert "Traceback" not in capfd.readouterr().err
 
 
 def test_the_command_serves_a_file_until_a_signal() -> None:

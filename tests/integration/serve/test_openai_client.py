@@ -86,6 +86,12 @@ def agents() -> list[Agent]:
     return [
         Agent(id="guarded", model="echo/echo", input_processors=[checks.map("processor:pii-detector")]),
         Agent(id="plain", model=script("plain"), tools=[clock]),
+        Agent(
+            id="private",
+            model=script("private"),
+            input_processors=[PromptInjectionDetector(strategy="block")],
+            output_processors=[PIIDetector(strategy="redact")],
+        ),
         Agent(id="polite", model=script("polite"), output_processors=[Polite("polite")], max_processor_retries=2),
         Agent(id="stops", model=script("stops"), output_processors=[StopsAt("stops-at")]),
         Agent(id="broken", model="echo/echo", input_processors=[Broken("broken")]),
@@ -270,10 +276,37 @@ def test_a_structured_answer_that_a_guard_stops_is_a_refusal(client: openai.Open
 
 
 def test_reasoning_is_no_part_of_the_text(client: openai.OpenAI) -> None:
-    SCRIPTS.say("plain", Reply(reasoning=["thinking"], text="four"))
-    assert ask(client, "plain").choices[0].message.content == "four"
-    SCRIPTS.say("plain", Reply(reasoning=["thinking"], text="four"))
-    assert text_of(pieces(client, "plain")) == "four"
+    """An agent's is its own; a client that wants to see it says so, and gets it as the guards leave it."""
+    SCRIPTS.say("private", Reply(reasoning=["It is 4111 1111 ", "1111 1111."], text="four"))
+    for more in ({}, {"extra_body": {"include_reasoning": False}}):
+        message = ask(client, "private", **more).choices[0].message
+        assert (message.content, message.model_extra) == ("four", {})
+        deltas = [chunk.choices[0].delta for chunk in pieces(client, "private", **more)]
+        assert "".join(delta.content or "" for delta in deltas) == "four"
+        assert all("reasoning_content" not in (delta.model_extra or {}) for delta in deltas)
+    asked: Any = {"extra_body": {"include_reasoning": True}}
+    message = ask(client, "private", **asked).choices[0].message
+    assert (message.content, message.reasoning_content) == ("four", "It is **** **** **** 1111.")
+    deltas = [chunk.choices[0].delta for chunk in pieces(client, "private", **asked)]
+    assert "".join(delta.content or "" for delta in deltas) == "four"
+    thought = [(delta.model_extra or {}).get("reasoning_content", "") for delta in deltas]
+    assert "".join(thought) == "It is **** **** **** 1111."
+
+
+@pytest.mark.parametrize("stream", [False, True])
+def test_a_conversation_goes_on_behind_an_answer_that_was_stopped(client: openai.OpenAI, stream: bool) -> None:
+    stopped = ask(client, "guarded", ATTACK).choices[0].message
+    assert stopped.content is None
+    history: Any = [*user("hi"), stopped.model_dump(exclude_unset=True), {"role": "assistant", "content": None}]
+    SCRIPTS.say("private", "fine")
+    answer = client.chat.completions.create(model="private", messages=[*history, *user("go on")], stream=stream)
+    said: Any = text_of(list(answer)) if stream else answer.choices[0].message.content  # type: ignore[union-attr]
+    assert said == "fine"
+    assert [(m.role, m.text) for m in SCRIPTS.models["private"].prompts[-1].messages] == [
+        ("user", "hi"),
+        ("assistant", stopped.refusal),
+        ("user", "go on"),
+    ]
 
 
 def test_the_helper_for_streams(client: openai.OpenAI) -> None:
@@ -370,7 +403,7 @@ def state_of(serving: Serving, agent: str) -> str:
 
 
 def test_the_models_are_the_agents(client: openai.OpenAI) -> None:
-    assert [model.id for model in client.models.list()] == ["guarded", "plain", "polite", "stops", "broken", "slow"]
+    assert [model.id for model in client.models.list()] == [agent.id for agent in agents()]
     assert client.models.retrieve("plain").owned_by == "sluiceway"
     with pytest.raises(openai.NotFoundError):
         client.models.retrieve("nobody")

@@ -171,6 +171,7 @@ def test_a_workflow_stands_by_itself_and_is_tried_hook_by_hook(page: Page, servi
     page.get_by_role("button", name="Run").click()
     step = page.locator("details").filter(has_text="process_input")
     expect(step.locator("pre")).to_have_text([f"My card is {CARD}", "My card is **** **** **** 1111"])
+    expect(page.locator("#v-answer pre")).to_have_text("My card is **** **** **** 1111")
     expect(page.locator("g.node").filter(has_text="pii-detector").first).to_contain_text("1 edit")
 
     page.get_by_label("What a user says").fill(ATTACK)
@@ -253,7 +254,27 @@ def test_it_fits_a_telephone(browser: Browser, serving: Serving) -> None:
     for path in ("", "agents/1", "workflows/1", f"runs/{next(iter(serving.server.service.log)).id}"):
         page.goto(f"{serving.address}/{path}")
         assert page.evaluate("document.documentElement.scrollWidth") <= 390
+        for chip in page.locator("td .chip:not(.warning), td .badge").all():
+            assert (chip.bounding_box() or {})["height"] < 24, "a word is not broken up"
+        expect(page.get_by_text("verdict" if "runs" not in path else "processor").first).to_be_attached()
     page.close()
+
+
+def test_a_page_that_nobody_looks_at_holds_no_connection(page: Page, serving: Serving) -> None:
+    """A browser keeps six to a server: the seventh page would wait for ever."""
+    log = serving.server.service.log
+    page.goto(serving.address)
+    expect(page.locator("#link")).to_be_visible()
+    look = "(hidden) => { Object.defineProperty(document, 'hidden', { value: hidden, configurable: true }); \
+document.dispatchEvent(new Event('visibilitychange')); }"
+    page.evaluate(look, True)
+    expect(page.locator("#link")).to_be_hidden()
+    page.wait_for_timeout(200)
+    assert log.watching == 0
+    page.evaluate(look, False)
+    expect(page.locator("#link")).to_be_visible()
+    ask(serving, "seen again")
+    assert log.watching == 1
 
 
 def test_values_are_not_even_kept_unless_asked_for() -> None:

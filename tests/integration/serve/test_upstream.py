@@ -13,7 +13,7 @@ import pytest
 from sluiceway import Agent, Processor, Workflow
 from sluiceway.processors import PIIDetector
 from sluiceway.serve import ServeOptions
-from tests.integration.modelserver import Answer, ModelServer, Received, chat, refusal, sse
+from tests.integration.modelserver import Answer, Hang, ModelServer, Received, chat, refusal, sse
 from tests.support.serving import Serving
 
 CARD = "4111 1111 1111 1111"
@@ -73,6 +73,32 @@ def test_both_ways_are_guarded_and_everything_else_is_passed_on(
     }
 
 
+@pytest.mark.parametrize(("given", "seen"), [({}, True), ({"include_reasoning": False}, False)])
+def test_reasoning_is_passed_on_as_the_guards_leave_it(
+    client: openai.OpenAI, provider: ModelServer, given: Any, seen: bool
+) -> None:
+    provider.play(chat({"reasoning_content": "It is 4111 1111 "}, {"reasoning_content": "1111 1111."}, "four"))
+    whole = ask(client, "hi", extra_body=given).choices[0].message
+    assert (whole.content, (whole.model_extra or {}).get("reasoning_content")) == (
+        "four",
+        f"It is {MASKED}." if seen else None,
+    )
+    deltas = [chunk.choices[0].delta for chunk in ask(client, "hi", stream=True, extra_body=given) if chunk.choices]
+    thought = "".join((delta.model_extra or {}).get("reasoning_content", "") for delta in deltas)
+    assert thought == (f"It is {MASKED}." if seen else "")
+    assert "".join(delta.content or "" for delta in deltas) == "four"
+    assert provider.requests[-1].json.get("include_reasoning") == given.get("include_reasoning")
+
+
+def test_what_cannot_be_looked_at_is_not_passed_on(client: openai.OpenAI, provider: ModelServer) -> None:
+    provider.play(chat("never"))
+    for part in ({"type": "file", "file": {"file_id": "file-1"}}, {"type": "odd", "text": CARD}):
+        with pytest.raises(openai.BadRequestError) as caught:
+            client.chat.completions.create(model="m", messages=[{"role": "user", "content": [part]}])  # type: ignore[list-item, misc]
+        assert (caught.value.code, caught.value.param) == ("unsupported_content", "messages.0.content.0")
+    assert provider.requests == []
+
+
 def test_tools_and_the_shape_of_the_answer_are_passed_on(client: openai.OpenAI, provider: ModelServer) -> None:
     made = {"index": 0, "id": "c1", "type": "function", "function": {"name": "get_weather", "arguments": '{"a": 1}'}}
     provider.play(chat({"tool_calls": [made]}, reason="tool_calls"))
@@ -114,6 +140,21 @@ def test_a_server_behind_that_breaks_off(client: openai.OpenAI, provider: ModelS
     with pytest.raises(openai.APIStatusError) as caught:
         ask(client, "hi")
     assert caught.value.status_code == 502
+
+
+@pytest.mark.parametrize("stream", [True, False])
+def test_a_client_that_leaves_ends_the_call_behind(provider: ModelServer, serving: Serving, stream: bool) -> None:
+    """Where it has got something, and where nothing has come yet."""
+    provider.play(Answer([*(chat("one ", "two ").steps[:3] if stream else []), Hang()]))
+    with openai.OpenAI(api_key="x", base_url=f"{serving.address}/v1", max_retries=0, timeout=0.5) as leaving:
+        if stream:
+            answer = ask(leaving, "hi", stream=True)
+            assert next(iter(answer)).choices[0].delta.role == "assistant"
+            answer.close()
+        else:
+            with pytest.raises(openai.APITimeoutError):
+                ask(leaving, "hi")
+    assert provider.requests[0].left.wait(5)
 
 
 def test_the_models_are_those_of_the_server_behind(client: openai.OpenAI, provider: ModelServer) -> None:

@@ -11,6 +11,7 @@ from sluiceway import Agent, Workflow
 from sluiceway.cli import app
 from sluiceway.cli._load import load_all
 from sluiceway.errors import ConfigurationError
+from sluiceway.serve import Server
 
 AGENTS = """
 from sluiceway import Agent, Workflow
@@ -26,6 +27,10 @@ def written(folder: Path, text: str) -> str:
     path = folder / "app.py"
     path.write_text(text, encoding="utf-8")
     return str(path)
+
+
+def does_not_start(self: Server, started: object) -> None:
+    """A server that would start holds up no test."""
 
 
 def test_all_agents_of_a_file_are_served_each_once(tmp_path: Path) -> None:
@@ -49,6 +54,27 @@ def test_options_that_cannot_work_are_refused_before_it_starts(tmp_path: Path) -
         assert CliRunner().invoke(app, ["serve", path, *options]).exit_code == 2
     done = CliRunner().invoke(app, ["serve", path, "--api-key", " "])
     assert isinstance(done.exception, ConfigurationError)
+
+
+@pytest.mark.parametrize("keys", ["", "  "])
+def test_an_empty_list_of_keys_does_not_let_anyone_in(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, keys: str
+) -> None:
+    monkeypatch.setenv("SLUICEWAY_API_KEY", keys)
+    monkeypatch.setattr(Server, "run", does_not_start)
+    result = CliRunner().invoke(app, ["serve", written(tmp_path, AGENTS)])
+    assert isinstance(result.exception, ConfigurationError)
+    assert "holds no key" in str(result.exception)
+
+
+@pytest.mark.parametrize("url", ["127.0.0.1:1", "ftp://x/", "", "http://user:pw@127.0.0.1:1/v1"])
+def test_an_address_behind_that_is_none_is_refused_before_it_starts(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, url: str
+) -> None:
+    monkeypatch.setattr(Server, "run", does_not_start)
+    result = CliRunner().invoke(app, ["serve", written(tmp_path, AGENTS), "--upstream", url])
+    assert isinstance(result.exception, ConfigurationError)
+    assert "base_url" in str(result.exception)
 
 
 def test_help_names_every_option() -> None:

@@ -415,6 +415,16 @@ def test_what_the_hook_did_to_the_list_itself_stands() -> None:
     assert texts(messages) == ["B"]
 
 
+def test_a_message_that_is_put_in_again_takes_the_new_source() -> None:
+    messages = MessageList({"role": "user", "content": "a", "id": "a"})
+    message = messages.all[0]
+    messages.add(message, "input")
+    assert messages.take_edits() == []
+    messages.add(message, "context")
+    assert (messages.source_of("a"), messages.all) == ("context", (message,))
+    assert messages.take_edits() == [ListEdit(None, "replace", "a")]
+
+
 def test_what_a_hook_brings_back_stands_where_it_says_and_not_by_time() -> None:
     messages = MessageList([{"role": "user", "content": t, "id": t} for t in "ab"])
     messages.add(Message("old", id="m", created_at=at(1)), "memory")

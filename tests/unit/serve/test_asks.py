@@ -43,7 +43,7 @@ def test_the_least_of_chat_completions() -> None:
         "tools": [],
         "options": {"model_settings": {}},
         "passed": {},
-        "flags": (False, False, False),
+        "flags": (False, False, None),
         "max_tokens_name": "max_tokens",
     }
 
@@ -92,7 +92,7 @@ def test_all_of_chat_completions() -> None:
             "structured_output": {"title": "thing", **schema},
         },
         "passed": {"user": "ann", "logit_bias": {"5": 1}, "response_format": shape},
-        "flags": (True, True, False),
+        "flags": (True, True, None),
         "max_tokens_name": "max_completion_tokens",
     }
 
@@ -161,12 +161,78 @@ def test_blocks_of_messages_keep_what_only_their_api_knows() -> None:
         ({"response_format": {"type": "json_schema"}}, "response_format"),
         ({"top_p": 7}, "top_p"),
         ({"max_tokens": 0}, "max_tokens"),
+        ({"stop": 5}, "stop"),
+        ({"tool_choice": "whatever"}, "tool_choice"),
+        ({"prediction": {"type": "content", "content": "4111 1111 1111 1111"}}, "prediction"),
+        ({"documents": [{"title": "a", "text": "b"}]}, "documents"),
+        ({"chat_template": "{{ messages }} and more"}, "chat_template"),
+        ({"modalities": ["text", "audio"]}, "modalities"),
+        ({"messages": [{"role": "user", "content": [{"type": "video"}]}]}, "messages.0.content.0"),
+        ({"messages": [{"role": "user", "content": [HELLO[0], 5]}]}, "messages.0.content.0"),
+        ({"messages": [*HELLO, {"role": "user", "content": ["hi"]}]}, "messages.1.content.0"),
+        (
+            {"messages": [{"role": "user", "content": [{"type": "file", "file": {"file_id": "file-1"}}]}]},
+            "messages.0.content.0",
+        ),
     ],
 )
 def test_what_chat_completions_refuses(fields: dict[str, Any], param: str) -> None:
     with pytest.raises(Refusal) as caught:
         chat(**fields)
     assert (caught.value.status, caught.value.param) == (400, param)
+
+
+@pytest.mark.parametrize(
+    ("fields", "param"),
+    [
+        ({"max_tokens": None}, "max_tokens"),
+        ({"system": 5}, "system"),
+        ({"tool_choice": {"type": "whatever"}}, "tool_choice"),
+        ({"tools": [{"type": "web_search_20250305", "name": "web_search"}]}, "tools.0"),
+        ({"messages": [{"role": "user", "content": [{"type": "video"}]}]}, "messages.0.content.0"),
+        ({"messages": [{"role": "user", "content": [{}]}]}, "messages.0.content.0"),
+        ({"messages": [{"role": "assistant", "content": [{"type": "redacted_thinking"}]}]}, "messages.0.content.0"),
+        (
+            {"messages": [*HELLO, {"role": "user", "content": [{"type": "document", "source": {"type": "file"}}]}]},
+            "messages.1.content.0",
+        ),
+        ({"messages": [{"role": "user", "content": [{"type": "document"}]}]}, "messages.0.content.0"),
+    ],
+)
+def test_what_messages_refuses(fields: dict[str, Any], param: str) -> None:
+    with pytest.raises(Refusal) as caught:
+        messages(**fields)
+    assert (caught.value.status, caught.value.param) == (400, param)
+
+
+def test_a_document_of_plain_text_is_text() -> None:
+    source = {"type": "text", "media_type": "text/plain", "data": "hello"}
+    [turn] = messages(messages=[{"role": "user", "content": [{"type": "document", "source": source}]}]).messages
+    assert [(part["type"], part["text"]) for part in turn["content"]] == [("text", "hello")]
+
+
+def test_only_what_a_message_says_is_the_clients_to_say() -> None:
+    own = {"id": "msg_1", "created_at": "2020-01-01T00:00:00Z", "metadata": {"x": 1}, "parts": [], "attachments": []}
+    assert chat(messages=[{**HELLO[0], **own, "name": "ann"}]).messages == [{**HELLO[0], "name": "ann"}]
+
+
+def test_an_answer_that_a_guard_stopped_is_history_with_its_reason() -> None:
+    stopped = {"role": "assistant", "content": None, "refusal": "no card numbers"}
+    assert chat(messages=[*HELLO, stopped, *HELLO]).messages[1] == {"role": "assistant", "content": "no card numbers"}
+
+
+def test_the_newer_bound_on_the_answer_counts() -> None:
+    ask = chat(max_tokens=7, max_completion_tokens=5)
+    assert (ask.options["model_settings"], ask.max_tokens_name) == ({"max_tokens": 5}, "max_completion_tokens")
+
+
+@pytest.mark.parametrize(
+    ("fields", "reasoning"),
+    [({}, None), ({"include_reasoning": True}, True), ({"include_reasoning": False}, False)],
+)
+def test_who_wants_to_see_the_reasoning_says_so(fields: dict[str, Any], reasoning: bool | None) -> None:
+    ask = chat(**fields)
+    assert (ask.reasoning, ask.passed) == (reasoning, fields)
 
 
 def test_a_refusal_holds_no_value() -> None:

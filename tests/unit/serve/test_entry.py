@@ -48,6 +48,23 @@ def test_what_another_site_had_a_browser_send() -> None:
     assert refused(LOCAL, "POST", **own, sec_fetch_site="cross-site", sec_fetch_mode="navigate") == "cross_site"
 
 
+def test_names_that_it_is_told_to_answer_to() -> None:
+    """As those of a proxy in front of it, which may also put a name of its own in the place of the one asked for."""
+    for entry in (
+        Entry(ServeOptions(hosts=("api.example",))),
+        Entry(ServeOptions(host="0.0.0.0", hosts=("API.example",))),
+    ):
+        assert refused(entry, host="api.example") is None
+        assert refused(entry, host="Api.Example:443") is None
+        assert refused(entry, host="localhost:8000") is None
+        assert refused(entry, host="evil.example") == "wrong_host"
+        assert refused(entry, host="api.example", origin="https://api.example") is None
+        assert refused(entry, host="127.0.0.1:8000", origin="https://api.example") is None
+        assert refused(entry, host="127.0.0.1:8000", origin="https://evil.example") == "cross_site"
+        assert refused(entry, host="127.0.0.1:8000", origin="http://localhost:9") == "cross_site"
+        assert refused(entry, host="127.0.0.1:8000", origin="http://[::1") == "cross_site"
+
+
 @pytest.mark.parametrize(
     ("headers", "page", "let_in"),
     [

@@ -62,6 +62,11 @@ def test_what_the_official_clients_look_at_before_they_try_again() -> None:
     assert Refusal(400, "no").headers == {}
 
 
+def test_what_http_wants_with_a_status() -> None:
+    assert Refusal(405, "no", allow="GET, HEAD").headers == {"allow": "GET, HEAD"}
+    assert Refusal(401, "no").headers == {"www-authenticate": "Bearer"}
+
+
 def test_the_two_shapes() -> None:
     refusal = Refusal(401, "a key is needed", code="invalid_api_key", param="key")
     assert Chat().fault(refusal) == {

@@ -17,9 +17,13 @@ def form(listed: Listed, attempt: Attempt) -> Markup:
     hooks = listed.hooks
     fields = [_area("text", "What a user says", attempt.text, required=True)]
     if any(hook.startswith(("process_output", "finish_output", "process_llm_response")) for hook in hooks):
-        fields.append(_area("answer", "What the model answers", attempt.answer, hint="the same text, if left empty"))
+        fields.append(_area("answer", "What the model answers", attempt.answer, hint="what it was told, if left empty"))
     if "process_tool_result" in hooks:
         fields.append(_area("tool", "What a tool returns", attempt.tool, hint="no tool is called, if left empty"))
+    if "process_api_error" in hooks:
+        fields.append(
+            _area("error", "What the provider refuses it with", attempt.error, hint="it does not, if left empty")
+        )
     show = el("input", {"type": "checkbox", "name": "texts", "checked": attempt.texts})
     return el(
         "form",
@@ -41,7 +45,7 @@ def texts(seen: Sequence[Seen], answer: str | None) -> Markup:
     """Return what was seen, hook by hook, and what came out."""
     told = [_step(one) for one in seen if one.before or one.after]
     if answer is not None:
-        told.append(value("answer", "What a client gets", answer))
+        told.append(value("answer", "What a client gets", answer, shown=True))
     return el("div", {"class": "values"}, told)
 
 
@@ -68,6 +72,6 @@ def _step(seen: Seen) -> Markup:
     )
 
 
-def value(name: str, title: str, text: str) -> Markup:
-    """Return a text that is hidden until one asks for it."""
-    return el("details", {"id": f"v-{name}"}, el("summary", None, title), el("pre", None, text))
+def value(name: str, title: str, text: str, *, shown: bool = False) -> Markup:
+    """Return a text that is hidden until one asks for it, unless that was done."""
+    return el("details", {"id": f"v-{name}", "open": shown}, el("summary", None, title), el("pre", None, text))

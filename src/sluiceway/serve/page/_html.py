@@ -71,7 +71,7 @@ def chip(text: str, kind: str = "") -> Markup:
 
 
 def table(head: Iterable[str], rows: Iterable[Iterable[Piece]], *, numbers: Iterable[int] = ()) -> Markup:
-    """Return a table.
+    """Return a table; a cell says its title too, for where there is no room for columns.
 
     Args:
         head: The titles of the columns.
@@ -82,7 +82,10 @@ def table(head: Iterable[str], rows: Iterable[Iterable[Piece]], *, numbers: Iter
     titles = list(head)
 
     def cells(name: str, row: Iterable[Piece]) -> list[Markup]:
-        return [el(name, {"class": "n" if at in right else None}, cell) for at, cell in enumerate(row)]
+        return [
+            el(name, {"class": "n" if at in right else None, "data-th": title if name == "td" else None}, cell)
+            for at, (title, cell) in enumerate(zip(titles, row, strict=True))
+        ]
 
     return el(
         "div",

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import json
 from collections.abc import Awaitable, Callable
+from dataclasses import replace
+from typing import Final
 from urllib.parse import parse_qsl
 
 import anyio
@@ -19,6 +21,8 @@ from sluiceway.serve.page._trial import Attempt, try_workflow
 from sluiceway.serve.page._views import Views
 
 __all__ = ["Page"]
+
+_MOST_WATCHERS: Final = 100
 
 
 class Page:
@@ -44,9 +48,13 @@ class Page:
         if incoming.method == "POST":
             return await self._post([first, *rest], incoming)
         if incoming.method not in ("GET", "HEAD"):
-            return _problem(405, "That cannot be done", f"{incoming.method} is not known here.")
+            found = _problem(405, "That cannot be done", f"{incoming.method} is not known here.")
+            return replace(found, headers={**found.headers, "allow": "GET, HEAD"})
         if (first, rest) == ("events", []):
-            return Outgoing(200, Changes(self._log, self._closing), "text/event-stream; charset=utf-8")
+            if self._log.watching >= _MOST_WATCHERS:
+                raise Refusal(503, "too many follow the runs", code="overloaded", retry=True, retry_after_s=10)
+            changes = b"" if incoming.method == "HEAD" else Changes(self._log, self._closing)
+            return Outgoing(200, changes, "text/event-stream; charset=utf-8")
         if first == "assets" and len(rest) == 1 and (found := asset(rest[0])) is not None:
             return found
         return self._shown(first, rest) or _problem(404, "Nothing here", "There is no such page, or no longer.")
@@ -117,7 +125,8 @@ def _attempt(incoming: Incoming) -> Attempt:
         given = dict(parse_qsl(incoming.body.decode("utf-8", "replace"), keep_blank_values=True, max_num_fields=50))
     except ValueError as error:
         raise Refusal(400, "the form has too many fields", code="invalid_body", retry=False) from error
-    return Attempt(given.get("text", ""), given.get("answer", ""), given.get("tool", ""), texts="texts" in given)
+    said = {name: given.get(name, "") for name in ("text", "answer", "tool", "error")}
+    return Attempt(**said, texts="texts" in given)
 
 
 def _problem(status: int, title: str, text: str) -> Outgoing:

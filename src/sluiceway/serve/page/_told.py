@@ -34,7 +34,7 @@ def runs_table(records: Iterable[RunRecord], *, empty: str) -> Markup:
             record.subject,
             chip("stream" if record.via != "trial" and record.stream else record.via, record.via),
             badge(record.state),
-            el("span", {"class": "reason"}, record.reason or ""),
+            el("span", {"class": "reason"}, record.reason) if record.reason else None,
             _seconds(record.seconds),
             _seconds(record.first_s),
             str(record.edits or ""),
@@ -45,7 +45,7 @@ def runs_table(records: Iterable[RunRecord], *, empty: str) -> Markup:
     ]
     if not rows:
         return el("p", {"class": "empty"}, empty)
-    head = ("started", "of", "by", "verdict", "", "took", "first text", "edits", "warnings", "tokens")
+    head = ("started", "of", "by", "verdict", "because", "took", "first text", "edits", "warnings", "tokens")
     return table(head, rows, numbers=(5, 6, 7, 8, 9))
 
 
@@ -86,7 +86,8 @@ def hooks_table(events: Sequence[HookEvent], left_out: int = 0) -> Markup:
         rows.append(_hook_row(event, slowest, first=group != before))
         before = group
     more = el("p", {"class": "empty"}, f"… and {left_out} more that are not kept.") if left_out else None
-    return el("div", None, table(("hook", "processor", "", "took", "calls", "what it did"), rows, numbers=(4,)), more)
+    head = ("hook", "processor", "outcome", "took", "calls", "what it did")
+    return el("div", None, table(head, rows, numbers=(4,)), more)
 
 
 def _hook_row(event: HookEvent, slowest: float, *, first: bool) -> tuple[Piece, ...]:
@@ -103,7 +104,7 @@ def _hook_row(event: HookEvent, slowest: float, *, first: bool) -> tuple[Piece, 
             el("span", {"class": "track"}, bar),
         ),
         str(event.calls),
-        el("span", {"class": "did"}, _did(event)),
+        el("span", {"class": "did"}, told) if (told := _did(event)) else None,
     )
 
 

@@ -9,7 +9,7 @@ from typing import Any, Final
 from sluiceway.agent import Agent, CallOptions
 from sluiceway.engine import Result
 from sluiceway.errors import SluicewayError
-from sluiceway.models import Reply, ScriptedModel
+from sluiceway.models import EchoModel, Model, Reply, ScriptedModel
 from sluiceway.processors import ALL_HOOKS, HookEvent, HookName, Processor
 from sluiceway.serve._house import Listed
 from sluiceway.serve._refusal import refusal_of
@@ -30,14 +30,16 @@ class Attempt:
 
     Args:
         text: What a user says.
-        answer: What the model answers; `""`: the same text.
+        answer: What the model answers; `""`: what it was told of the text.
         tool: What a tool returns, where the workflow looks at that; `""`: none is called.
+        error: What the provider says when it is first asked, where the workflow looks at that; `""`: it answers.
         texts: Whether the texts are shown.
     """
 
     text: str
     answer: str = ""
     tool: str = ""
+    error: str = ""
     texts: bool = False
 
 
@@ -74,7 +76,9 @@ async def try_workflow(listed: Listed, attempt: Attempt, log: RunLog) -> Trial:
         log: Where the run is noted.
     """
     seen: list[Seen] = []
-    agent = _agent(listed, attempt, _Notes(seen))
+    replies = _replies(listed, attempt)
+    model = ScriptedModel(replies)
+    agent = _agent(listed, attempt, _Notes(seen), model if len(replies) > 1 or attempt.answer else EchoModel())
     record = RunRecord("", listed.workflow.id, "trial", workflow=listed.number)
     trial = Trial(record, seen)
 
@@ -87,7 +91,9 @@ async def try_workflow(listed: Listed, attempt: Attempt, log: RunLog) -> Trial:
         record.id = stream.run_id
         log.add(record)
         try:
-            _end(trial, await stream.result(), log)
+            result = await stream.result()
+            record.retries = max(record.retries, len(model.calls) - len(result.steps))
+            _end(trial, result, log)
         except SluicewayError as error:
             record.reason = refusal_of(error).message
             log.end(record, "error")
@@ -108,7 +114,16 @@ def _end(trial: Trial, result: Result, log: RunLog) -> None:
     log.end(record, "passed" if trip is None else "tripwire")
 
 
-def _agent(listed: Listed, attempt: Attempt, notes: _Notes) -> Agent:
+def _replies(listed: Listed, attempt: Attempt) -> list[Reply]:
+    replies: list[Reply] = [Reply(attempt.answer or attempt.text)]
+    if attempt.tool and "process_tool_result" in listed.hooks:
+        replies.insert(0, Reply(tool_calls=[{"id": "call-1", "name": _TOOL, "args": {}}]))
+    if attempt.error and "process_api_error" in listed.hooks:
+        replies.insert(0, Reply(error={"status": 400, "message": attempt.error}))
+    return replies
+
+
+def _agent(listed: Listed, attempt: Attempt, notes: _Notes, model: Model) -> Agent:
     around = [notes.processor(_BEFORE), listed.workflow, notes.processor(_AFTER)]
     lists = {kind: around if kind in listed.kinds else [] for kind in ("input", "output")}
 
@@ -116,15 +131,15 @@ def _agent(listed: Listed, attempt: Attempt, notes: _Notes) -> Agent:
         """Return what the tool is to return."""
         return attempt.tool
 
-    replies: list[Reply] = [Reply(attempt.answer or attempt.text)]
-    if attempt.tool and "process_tool_result" in listed.hooks:
-        replies.insert(0, Reply(tool_calls=[{"id": "call-1", "name": _TOOL, "args": {}}]))
     return Agent(
         id=listed.workflow.id,
-        model=ScriptedModel(replies),
+        model=model,
         tools=[Tool(_TOOL, "Look something up.", run=lookup)],
         input_processors=lists["input"],
         output_processors=lists["output"],
+        error_processors=[listed.workflow] if "error" in listed.kinds else [],
+        max_processor_retries=1 if attempt.error else None,
+        prefill_recovery=False,
     )
 
 

@@ -53,5 +53,5 @@ def test_a_table() -> None:
     made = table(("a", "b"), [("<", "1")], numbers=(1,))
     assert made == (
         '<div class="scroll"><table><thead><tr><th>a</th><th class="n">b</th></tr></thead>'
-        '<tbody><tr><td>&lt;</td><td class="n">1</td></tr></tbody></table></div>'
+        '<tbody><tr><td data-th="a">&lt;</td><td class="n" data-th="b">1</td></tr></tbody></table></div>'
     )

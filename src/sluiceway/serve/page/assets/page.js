@@ -29,13 +29,29 @@
     }
   }
 
-  const events = new EventSource("/events");
-  events.onopen = () => { dot.hidden = false; due = true; refresh(); };
-  events.onerror = () => { dot.hidden = true; };
-  events.onmessage = (event) => {
-    if (own !== null && JSON.parse(event.data).run !== own) return;
-    due = true;
-    refresh();
-  };
-  addEventListener("pagehide", () => events.close());
+  // A browser keeps few connections to one server: a page that nobody looks at gives its own up.
+  let events = null;
+
+  function follow() {
+    if (events || document.hidden) return;
+    events = new EventSource("/events");
+    events.onopen = () => { dot.hidden = false; due = true; refresh(); };
+    events.onerror = () => { dot.hidden = true; };
+    events.onmessage = (event) => {
+      if (own !== null && JSON.parse(event.data).run !== own) return;
+      due = true;
+      refresh();
+    };
+  }
+
+  function leave() {
+    if (events) events.close();
+    events = null;
+    dot.hidden = true;
+  }
+
+  document.addEventListener("visibilitychange", () => { if (document.hidden) leave(); else follow(); });
+  addEventListener("pagehide", leave);
+  addEventListener("pageshow", follow);
+  follow();
 })();
