@@ -24,6 +24,7 @@ help: ## Show the targets
 
 .PHONY: setup
 setup: $(READY) ## Create .venv with all the locked packages
+	@:
 
 # The environment is made without pip, which some systems leave out of venv; the pip that
 # is there installs uv into it. uv leaves what it does not know in place.
@@ -74,12 +75,18 @@ types: $(READY) ## Check the types
 	@$(BIN)/basedpyright
 
 .PHONY: bench
-bench: $(READY) ## Measure speed against hand-written code
-	@$(BIN)/python -m benchmarks $(or $(ARGS),--full)
+bench: $(READY) ## Measure speed against hand-written code, and draw how cost grows (build/growth.svg)
+	@$(BIN)/python -m benchmarks --plot build/growth.svg $(or $(ARGS),--full)
 
 .PHONY: docs
 docs: $(READY) ## Build the site into site/ and look for dead links
 	@$(BIN)/python -m tests.docs.site
+
+.PHONY: peers
+peers: $(READY) ## Measure the same work in other libraries, in an environment of its own (build/peers)
+	@test -x build/peers/bin/python || $(BIN)/uv venv --quiet --python $(BIN)/python build/peers
+	@$(BIN)/uv pip install --quiet --python build/peers/bin/python -r benchmarks/peers/requirements.txt -e .
+	@build/peers/bin/python -m benchmarks.peers $(ARGS)
 
 .PHONY: clean
 clean: ## Remove what the tools left, but not .venv

@@ -1,8 +1,8 @@
 """A refund that waits for a person: suspended, stored, finished by another process.
 
-    python examples/approval.py start 250 --run-id refund-1 --store runs.db
-    python examples/approval.py show refund-1 --store runs.db
-    python examples/approval.py decide refund-1 approve --store runs.db
+    .venv/bin/python examples/approval.py start 250 --run-id refund-1 --store runs.db
+    .venv/bin/python examples/approval.py show refund-1 --store runs.db
+    .venv/bin/python examples/approval.py decide refund-1 approve --store runs.db
 
 `start` stops where a person has to decide; the process may end, or be killed, meanwhile.
 `decide` goes on from there in a new process. What was finished before does not run again:

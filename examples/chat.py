@@ -1,7 +1,7 @@
 """A chat in the terminal that remembers, also after it was closed.
 
-    python examples/chat.py --model openai/gpt-5-mini
-    python examples/chat.py                              (offline: it says what you say)
+    .venv/bin/python examples/chat.py --model openai/gpt-5-mini
+    .venv/bin/python examples/chat.py                              (offline: it says what you say)
 
 The conversation is in an SQLite file. Every thread has its own; what is known of a user, and
 what was said in other threads about the same thing, come along into a new one. `/threads`,

@@ -32,8 +32,9 @@ class Codename(Processor):
             return ctx.part
         text = ctx.hold()
         edits = [(*found.span(), self.instead) for found in re.finditer(re.escape(self.word), text)]
+        rest = text[edits[-1][1] :] if edits else text
         starts = (self.word[:n] for n in range(len(self.word) - 1, 0, -1))
-        tail = next((start for start in starts if text.endswith(start)), "")
+        tail = next((start for start in starts if rest.endswith(start)), "")
         return ctx.release(len(text) - len(tail), edits)
 
 

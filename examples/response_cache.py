@@ -2,8 +2,8 @@
 
 Start a server (`redis-server`, or set REDIS_URL), then ask twice, each time in a new process:
 
-    python examples/response_cache.py "What is a sluice?"
-    python examples/response_cache.py "What is a sluice?"
+    .venv/bin/python examples/response_cache.py "What is a sluice?"
+    .venv/bin/python examples/response_cache.py "What is a sluice?"
 
 Runs offline: a scripted model answers. It says how often it was asked.
 """

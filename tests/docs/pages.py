@@ -1,15 +1,16 @@
 """How the pages are tried: Python, files that are shown, commands with what they print, JSON and TOML.
 
 The blocks of one page share their names and a folder, as for a reader who works along. A block
-with `title="name.py"` is a file of that folder. In a `console` block each line that begins with `$`
-is run. What stands below it has to be what it prints: `...` stands for anything, times and ids may be
-others. Where nothing stands there, its exit code has to be 0, or what `# exit code 2` behind it says.
-`sluiceway serve` is started on a free port, which later blocks use in place of 8000, and ends with
-the page.
+with `title="name.py"` is a file of that folder. `py` is Python of another library, which only has to
+be Python. In a `console` block each line that begins with `$` is run. What stands below it has to be
+what it prints: `...` stands for anything, times and ids may be others. Where nothing stands there,
+its exit code has to be 0, or what `# exit code 2` behind it says. `sluiceway serve` is started on a
+free port, which later blocks use in place of 8000, and ends with the page.
 """
 
 from __future__ import annotations
 
+import ast
 import contextlib
 import doctest
 import importlib.util
@@ -23,6 +24,7 @@ import tomllib
 from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
 
+import yaml
 from sybil import Document, Example, Lexeme, Region
 from sybil.parsers.markdown import PythonCodeBlockParser
 from sybil.parsers.markdown.lexers import FencedCodeBlockLexer
@@ -31,19 +33,18 @@ from tests.docs.shell import shell
 
 ROOT = Path(__file__).resolve().parents[2]
 PAGES = [*sorted(ROOT.glob("*.md")), *sorted((ROOT / "docs").rglob("*.md"))]
-FOLLOWED = set((ROOT / "docs" / "tutorial").glob("[1-9]*.md"))
-"""Pages whose files and commands `test_tutorial.py` follows, to the letter."""
+TREES = {ROOT / "docs" / "reference" / name for name in ("cli.md", "api/errors.md")}
+"""Pages with `text`, of which nothing can be run; tests of their own compare them with the code."""
 
 _TITLE = r'title="([^"]+)"'
-
-SHOWN_ONLY = {"text"}
-"""Languages of blocks that nothing can be tried of."""
-
 _ADDRESS = "127.0.0.1:8000"
 _COMMENT = re.compile(r"\s+#\s*(?:exit code (\d+)|.*)$")
 _QUIET = " -W ignore::pytest.PytestAssertRewriteWarning"  # the library is loaded already
 _LIKE_DOCTEST = doctest.OutputChecker()
-_CHANGING = re.compile(r"\d+\.\d+ (?=ms\b)|(?<=in )\d+\.\d+(?=s\b)|(?<=msg_)[0-9a-f]{24}")
+_CHANGING = re.compile(
+    r"\d+\.\d+ (?=ms\b)|(?<=in )\d+\.\d+(?=s\b)|(?<=: )\d+\.\d(?= s\n)|(?<=msg_)[0-9a-f]{24}|(?<=\.py:)\d+(?=:)"
+)
+_FENCED = re.compile(r"^```.*?^```$", re.MULTILINE | re.DOTALL)
 _LOOSELY = doctest.ELLIPSIS | doctest.NORMALIZE_WHITESPACE
 
 
@@ -81,9 +82,10 @@ def document(path: Path, text: str | None = None) -> Document:
         lambda page: _blocks(page, "console", lambda example: _console(example, servers)),
         lambda page: _blocks(page, "json", lambda example: _parsed(json.loads, example)),
         lambda page: _blocks(page, "toml", lambda example: _parsed(tomllib.loads, example)),
+        lambda page: _blocks(page, "py", lambda example: _parsed(ast.parse, example)),
     ]
     page = Document(path.read_text("utf-8") if text is None else text, str(path))
-    for parser in parsers[:1] if path in FOLLOWED else parsers:
+    for parser in parsers:
         for region in parser(page):
             page.add(region)
     page.namespace["__servers__"] = servers
@@ -110,10 +112,12 @@ def _at_its_server(region: Region, servers: Servers) -> Region:
 
 def untried(text: str) -> list[str]:
     """Return the languages of the blocks of a text that nobody tries, and each way to skip a block."""
-    tried = {"python", "console", "json", "toml", *SHOWN_ONLY}
+    tried = {"python", "py", "console", "json", "toml"}
     fences = re.findall(r"^[ \t]*```([^`\n]*)$", text, re.MULTILINE)[::2]
     found = [fence for fence in fences if fence not in tried and not re.fullmatch(rf"\w+ {_TITLE}", fence)]
-    return found + re.findall(r"<!--+\s*;?\s*skip\b.*", text)
+    found += re.findall(r"^[ \t]*(?:~~~|````).*", text, re.MULTILINE)
+    indented = re.findall(r"^(?![ \t]|[-*] |\d+\. ).*\n\n( {4}.*)", _FENCED.sub("", text), re.MULTILINE)
+    return found + indented + re.findall(r"<!--+\s*;?\s*skip\b.*", text)
 
 
 def _blocks(page: Document, language: str, evaluate: Callable[[Example], str | None]) -> Iterator[Region]:
@@ -127,7 +131,7 @@ def _parsed(parse: Callable[[str], object], example: Example) -> None:
 
 
 def _file(example: Example) -> None:
-    """Write a file, and see that a module can be loaded."""
+    """Write a file, and see that a module can be loaded, and that others can be read by what reads them."""
     name = re.search(_TITLE, example.region.lexemes["language"])
     assert name
     path = Path(name[1])
@@ -135,6 +139,19 @@ def _file(example: Example) -> None:
     path.write_text(example.parsed, encoding="utf-8")
     if path.suffix == ".py":
         runpy.run_path(str(path), run_name=path.stem)
+    elif path.suffix == ".yaml":
+        yaml.safe_load(example.parsed)
+    elif path.name == "Dockerfile":
+        command = re.search(r"^CMD (.+)$", example.parsed, re.MULTILINE)
+        assert command
+        _take(json.loads(command[1]))
+
+
+def _take(command: list[str]) -> None:
+    """See that uvicorn takes its options; the server itself is not started."""
+    program, *words = command
+    assert program == "uvicorn", command
+    importlib.import_module("uvicorn.main").main.make_context(program, words)
 
 
 def _console(example: Example, servers: Servers) -> str | None:
@@ -149,7 +166,7 @@ def _console(example: Example, servers: Servers) -> str | None:
 
 
 def _steady(text: str) -> str:
-    return _CHANGING.sub("*", text)
+    return _CHANGING.sub("*", text.replace(f"{ROOT}/", "…/"))
 
 
 def _commands(text: str) -> Iterator[tuple[str, str]]:
@@ -169,6 +186,8 @@ def _run(line: str, servers: Servers) -> tuple[int, str]:
         assert [word for word in named if not (ROOT / word).exists()] == [], line
     elif program == "pip":
         assert words[0] == "install", line
+    elif program == "uvicorn":
+        _take([program, *words])
     elif program == "mkdir":
         Path(words[-1]).mkdir()
     elif program.endswith("sluiceway") and words[0] == "serve":

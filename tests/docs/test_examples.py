@@ -145,11 +145,17 @@ def test_only_answers_about_money_get_the_note(said: str, noted: bool) -> None:
     assert result.edited_after_stream is noted
 
 
-def test_no_cut_of_the_stream_lets_the_code_name_out() -> None:
-    press = example("custom_stream")
-    made = press.Codename("Bluebird", "the new camera")
-    assert_split_invariant(made, ["It is Bluebird.", "BlueBluebirdbird", "Blue"], examples=40)
-    assert_never_leaks(made, ["Bluebird"], examples=40)
+@pytest.mark.parametrize(
+    ("word", "texts"),
+    [
+        ("Bluebird", ["It is Bluebird, Bluebird.", "BlueBluebirdbird", "Blue"]),
+        ("mama", ["mama", "mamama", "mamamama ma"]),  # ends as it begins
+    ],
+)
+def test_no_cut_of_the_stream_lets_the_code_name_out(word: str, texts: list[str]) -> None:
+    made = example("custom_stream").Codename(word, "the new camera")
+    assert_split_invariant(made, texts, examples=40)
+    assert_never_leaks(made, [word], examples=40)
 
 
 def test_text_that_cannot_become_the_code_name_is_not_held_back() -> None:

@@ -15,6 +15,7 @@ from typing import Any
 
 import pytest
 
+from sluiceway import errors
 from tests.docs import cli_page
 from tests.docs.public import public_objects
 from tests.docs.site import ROOT, faults, missing, public_names
@@ -87,6 +88,22 @@ def test_every_public_name_is_in_the_reference() -> None:
 def test_the_page_of_the_command_line_is_up_to_date() -> None:
     """Else: `python -m tests.docs.cli_page`."""
     assert cli_page.PAGE.read_text("utf-8") == cli_page.page()
+
+
+def family(error: type, indent: str = "") -> Iterator[str]:
+    """The errors of the library that are derived from one, as a tree."""
+    children = [child for child in error.__subclasses__() if child.__module__ == errors.__name__]
+    for child in children:
+        last = child is children[-1]
+        others = [base.__name__ for base in child.__bases__ if base.__module__ == "builtins"]
+        yield f"{indent}{'└' if last else '├'}── {child.__name__}" + (f" ({others[0]})" if others else "")
+        yield from family(child, indent + ("    " if last else "│   "))
+
+
+def test_the_tree_of_errors_is_up_to_date() -> None:
+    page = (ROOT / "docs/reference/api/errors.md").read_text("utf-8")
+    tree = ["SluicewayError", *family(errors.SluicewayError), "TripWire (BaseException)"]
+    assert page.partition("```text\n")[2].partition("\n```")[0].splitlines() == tree
 
 
 def test_every_page_is_in_the_navigation_once() -> None:
