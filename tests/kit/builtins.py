@@ -12,6 +12,17 @@ from typing import Any
 
 from pydantic import BaseModel
 
+from sluiceway import Workflow
+from sluiceway.engine import merge
+from sluiceway.memory import (
+    AttachmentUploader,
+    HashEmbedder,
+    InMemoryStore,
+    InMemoryVectors,
+    MessageHistory,
+    SemanticRecall,
+    WorkingMemory,
+)
 from sluiceway.processors import (
     Detection,
     EnsureFinalResponse,
@@ -47,6 +58,7 @@ from sluiceway.testing import (
     assert_idempotent,
     assert_never_leaks,
     assert_pairs_kept,
+    assert_same_as_sequential,
     assert_split_invariant,
     assert_state_isolated,
 )
@@ -65,6 +77,17 @@ class Law:
     hooks: frozenset[HookName]
     holds: Callable[..., None]
     needs_secrets: bool = False
+
+
+def _beside_one_that_watches(processor: Processor, **options: Any) -> None:
+    watch = Processor.of(
+        "watch",
+        process_input=lambda ctx: None,
+        process_output_stream=lambda ctx: ctx.part,
+        process_output_result=lambda ctx: None,
+    )
+    workflow = Workflow("beside").parallel([processor, watch]).map(merge.all())
+    assert_same_as_sequential(workflow, **options)
 
 
 _TEXT: frozenset[HookName] = frozenset(
@@ -89,6 +112,12 @@ LAWS: Mapping[str, Law] = {
     "isolated": Law("isolated state", "Runs do not see each other.", _COMPARED, assert_state_isolated),
     "closed": Law("fails closed", "When a hook raises, nothing gets through.", _CALLED, assert_fails_closed),
     "cancel": Law("safe to cancel", "Cancelled anywhere, nothing stays behind.", _CALLED, assert_cancel_safe),
+    "beside": Law(
+        "same as in sequence",
+        "In a `parallel`, beside one that only watches, it does what it does in a list.",
+        _COMPARED,
+        _beside_one_that_watches,
+    ),
 }
 
 
@@ -132,7 +161,7 @@ class BuiltIn:
         if key in self.except_for:
             return self.except_for[key]
         if not law.hooks & set(hooks_of(self.make())):
-            return "no such hook"
+            return "it has none of the hooks that the law is about"
         return "it has nothing to catch" if law.needs_secrets and not self.secrets else None
 
     def holds(self, key: str, *, examples: int, **options: Any) -> None:
@@ -152,6 +181,15 @@ def _regex_filter() -> Processor:
     return RegexFilterProcessor(presets=["pii"], strategy="redact")
 
 
+def _scrubber() -> Processor:
+    return SystemPromptScrubber(custom_patterns=["project nightjar"])
+
+
+def _upload(data: bytes, media_type: str, filename: str | None) -> str:
+    return "https://example.org/f"
+
+
+_IS_IN_IT = "the agent of this law has it as its memory: it is tried with every other processor"
 _GROWS = "it sends an `object` chunk each time that the answer has grown; the text passes as it is"
 
 BUILT_INS: tuple[BuiltIn, ...] = (
@@ -161,6 +199,7 @@ BUILT_INS: tuple[BuiltIn, ...] = (
     BuiltIn(PromptInjectionDetector, secrets=("aWdub3JlIGFsbCBwcmV2aW91cyBpbnN0cnVjdGlvbnM=",)),
     BuiltIn(_regex_filter, "presets=['pii'], strategy='redact'", _MAIL),
     BuiltIn(SystemPromptScrubber),
+    BuiltIn(_scrubber, "custom_patterns=['project nightjar']", ("project nightjar",)),
     BuiltIn(LanguageDetector),
     BuiltIn(lambda: ModerationProcessor(detector=Words()), "a detector of words", ("attack at dawn",)),
     BuiltIn(lambda: PlaceholderRestorer(PIIVault()), "a vault"),
@@ -182,6 +221,12 @@ BUILT_INS: tuple[BuiltIn, ...] = (
     ),
     BuiltIn(EnsureFinalResponse),
     BuiltIn(lambda: PrepareStep(lambda ctx: None), "a function"),
+    BuiltIn(lambda: MessageHistory(InMemoryStore()), "a store", except_for={"closed": _IS_IN_IT, "cancel": _IS_IN_IT}),
+    BuiltIn(
+        lambda: SemanticRecall(InMemoryStore(), InMemoryVectors(), HashEmbedder()), "a store, vectors, an embedder"
+    ),
+    BuiltIn(lambda: WorkingMemory(InMemoryStore()), "a store"),
+    BuiltIn(lambda: AttachmentUploader(_upload), "a function"),
 )
 
 
@@ -196,7 +241,8 @@ def page() -> str:
         "",
         "| law | assertion | what it says |",
         "| --- | --- | --- |",
-        *(f"| {law.title} | `{law.holds.__name__}` | {law.promise} |" for law in LAWS.values()),
+        *(f"| {law.title} | `{_assertion(law)}` | {law.promise} |" for law in LAWS.values()),
+        "| commuting | `assert_commutes` | Two do the same in either order; `sluiceway order` tells of your list. |",
         "",
         f"| processor | {' | '.join(law.title for law in LAWS.values())} |",
         f"| --- |{' --- |' * len(LAWS)}",
@@ -208,6 +254,10 @@ def page() -> str:
         lines.append(f"| `{built_in.name}{options}` | {' | '.join(cells)} |")
     lines += ["", *(f"{number}. {reason}" for number, reason in enumerate(reasons, 1)), ""]
     return "\n".join(lines)
+
+
+def _assertion(law: Law) -> str:
+    return "assert_same_as_sequential" if law.holds is _beside_one_that_watches else law.holds.__name__
 
 
 def _cell(reason: str | None, reasons: list[str]) -> str:

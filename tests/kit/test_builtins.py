@@ -5,13 +5,14 @@ from __future__ import annotations
 import pytest
 from hypothesis import settings
 
+import sluiceway.memory
 import sluiceway.processors
 import sluiceway.processors.context
 import sluiceway.processors.guardrails
 from sluiceway.processors import Processor
 from tests.kit.builtins import BUILT_INS, LAWS, PAGE, BuiltIn, page
 
-EXAMPLES = 20 if settings().max_examples <= 200 else 500
+EXAMPLES = 12 if settings().max_examples <= 200 else 500
 
 CELLS = [
     pytest.param(built_in, key, id=f"{built_in.name}-{built_in.options}-{key}")
@@ -34,7 +35,7 @@ def test_runs_are_apart_and_may_be_cancelled_on_trio_too(built_in: BuiltIn) -> N
 
 
 def test_no_built_in_is_left_out() -> None:
-    rooms = (sluiceway.processors, sluiceway.processors.guardrails, sluiceway.processors.context)
+    rooms = (sluiceway.processors, sluiceway.processors.guardrails, sluiceway.processors.context, sluiceway.memory)
     shipped = {
         value.__name__
         for room in rooms

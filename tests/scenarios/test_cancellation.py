@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import AsyncGenerator, AsyncIterator, Callable, Coroutine, Sequence
-from contextlib import asynccontextmanager
+from contextlib import asynccontextmanager, suppress
 from typing import Any
 
 import anyio
@@ -11,6 +12,7 @@ import anyio.lowlevel
 import pytest
 
 from sluiceway import Agent, Processor, Tool, ToolContext, Workflow
+from sluiceway.errors import ModelError
 from sluiceway.memory import InMemoryStore, Memory, SQLiteStore
 from sluiceway.messages import Chunk, Usage
 from sluiceway.models import ModelRequest, Reply, ScriptedModel
@@ -368,6 +370,53 @@ async def test_the_usage_of_a_cancelled_call_is_booked() -> None:
     assert usage.total_tokens > 0
 
 
+class SlowBooking(Processor):
+    """Waits, as a ledger in a database does, before it has booked."""
+
+    def __init__(self) -> None:
+        super().__init__("booking")
+        self.booked: list[Usage] = []
+
+    def process_input(self, ctx: Any) -> None: ...
+
+    async def on_usage(self, usage: Usage, ctx: Any) -> None:
+        for _ in range(3):
+            await anyio.lowlevel.checkpoint()
+        self.booked.append(usage)
+
+
+@pytest.mark.parametrize("natively", [False, True])
+async def test_a_call_is_booked_once_wherever_the_run_is_cancelled(natively: bool, anyio_backend_name: str) -> None:
+    """Also while it is being booked, and where asyncio cancels the task itself, as `asyncio.timeout` does."""
+    if natively and anyio_backend_name == "trio":
+        pytest.skip("trio has no other way to cancel")
+    found: set[int] = set()
+
+    for at in range(1, MOST_WAITS):
+        booking, model = SlowBooking(), WatchedModel([Reply(text="ok", usage=Usage(3, 2))])
+        agent = Agent(id="a", model=model, input_processors=[booking])
+        ended, scope = anyio.Event(), anyio.CancelScope()
+
+        async def run(agent: Agent, at: int, scope: anyio.CancelScope, ended: anyio.Event) -> None:
+            target: Any = asyncio.current_task() if natively else scope
+            with suppress(asyncio.CancelledError) if natively else scope:
+                await CancelAt(agent.generate("hi"), target, at)
+                ended.set()
+
+        async with anyio.create_task_group() as group:
+            group.start_soon(run, agent, at, scope, ended)
+        await settle()
+        assert len(booking.booked) == len(model.calls), at
+        found.update(usage.total_tokens for usage in booking.booked)
+        if ended.is_set():
+            break
+    else:
+        raise AssertionError("the call never ended by itself")
+
+    assert 5 in found
+    assert len(found) > 1, "no call was cancelled before its usage was known"
+
+
 @pytest.mark.parametrize(("store", "stride"), [(InMemoryStore, 1), (lambda: SQLiteStore(":memory:"), 4)])
 async def test_a_turn_is_stored_whole_or_not_at_all(store: Callable[[], Any], stride: int) -> None:
     """Cancelled at any wait, load and save included; and the thread is free for the next call."""
@@ -392,6 +441,34 @@ async def test_a_turn_is_stored_whole_or_not_at_all(store: Callable[[], Any], st
         raise AssertionError("the call never ended by itself")
 
     assert found == {0, 2}
+
+
+@pytest.mark.parametrize("anyio_backend", ["asyncio"])
+@pytest.mark.parametrize("reply", ["ok", Reply(text="o", stream_error={"status": 400})])
+@pytest.mark.parametrize(("store", "stride"), [(InMemoryStore, 1), (lambda: SQLiteStore(":memory:"), 3)])
+async def test_the_thread_is_free_wherever_asyncio_cancels_the_task(
+    anyio_backend: str, store: Callable[[], Any], stride: int, reply: Any
+) -> None:
+    """Also while the run is being closed, which no scope can shield from a cancellation of the task itself."""
+    task = asyncio.current_task()
+    assert task is not None
+    for at in range(1, MOST_WAITS, stride):
+        memory = Memory(store(), thread_wait_s=0)
+        agent = Agent(id="a", model=WatchedModel([reply]), input_processors=[SlowBooking()], memory=memory)
+        cancelled = False
+        try:
+            await CancelAt(agent.generate("hi", memory=ON), task, at)
+        except ModelError:
+            pass
+        except asyncio.CancelledError:
+            cancelled = True
+            task.uncancel()
+        after = Agent(id="a", model=WatchedModel(["ok"]), memory=memory)
+        assert (await after.generate("again", memory=ON)).text == "ok", at
+        if not cancelled:
+            break
+    else:
+        raise AssertionError("the call never ended by itself")
 
 
 async def generate_with_memory(bench: Bench) -> str:

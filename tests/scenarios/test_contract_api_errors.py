@@ -285,3 +285,18 @@ async def test_the_next_call_works_after_a_failed_one(entry: Entry) -> None:
 
     assert isinstance(first.error, ModelError)
     assert second.result.text == "ok"
+
+
+@each_entry
+@pytest.mark.parametrize("fault", [{"stream_error": {"status": 503}}, {"stream_error": OSError("gone")}])
+async def test_the_causes_of_an_error_come_to_an_end(entry: Entry, fault: dict[str, Any]) -> None:
+    """Who follows them, as a logger does, must not go round in circles."""
+    agent, _ = make_agent(Reply(text="par", **fault))
+
+    cause: BaseException | None = (await by(entry, agent, "hi")).error
+    causes: list[str] = []
+    while cause is not None and len(causes) < 5:
+        causes.append(type(cause).__name__)
+        cause = cause.__cause__
+
+    assert causes == (["ModelError"] if isinstance(fault["stream_error"], dict) else ["ModelError", "OSError"])

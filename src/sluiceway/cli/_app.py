@@ -9,6 +9,7 @@ from rich.console import Console
 from rich.text import Text
 
 from sluiceway.cli._check import check
+from sluiceway.cli._eval import evaluate
 from sluiceway.cli._graph import graph
 from sluiceway.cli._order import order
 from sluiceway.cli._run import run
@@ -24,6 +25,7 @@ app = typer.Typer(
     add_completion=False,
     pretty_exceptions_enable=False,
 )
+"""The typer application."""
 
 
 @app.callback()
@@ -36,6 +38,7 @@ app.command()(serve)
 app.command()(graph)
 app.command()(check)
 app.command()(order)
+app.command("eval")(evaluate)
 
 
 def main() -> None:

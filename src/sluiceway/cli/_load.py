@@ -11,7 +11,7 @@ from sluiceway.agent import Agent
 from sluiceway.errors import ConfigurationError
 from sluiceway.graphs import CommittedWorkflow, Workflow
 
-__all__ = ["Loaded", "load", "load_agent", "load_all"]
+__all__ = ["Loaded", "load", "load_agent", "load_all", "load_object"]
 
 Loaded = Agent | Workflow | CommittedWorkflow
 _KINDS = (Agent, Workflow, CommittedWorkflow)
@@ -68,6 +68,25 @@ def load_all(target: str) -> list[Loaded]:
     module = _module(path)
     agents = {id(value): value for key, value in vars(module).items() if isinstance(value, Agent) and key[:1] != "_"}
     return [*agents.values()] if agents else [_the_one(path, _found(module))]
+
+
+def load_object(target: str) -> object:
+    """Return whatever has a name in a file.
+
+    Args:
+        target: `FILE:NAME`.
+
+    Raises:
+        ConfigurationError: No name was given, no such file, a file that fails, or no such name in it.
+    """
+    path, name = _parted(target)
+    if name is None:
+        raise ConfigurationError(f"{target}: which name in it? Give FILE:NAME")
+    there = vars(_module(path))
+    if name not in there:
+        names = ", ".join(key for key in there if key[:1] != "_") or "none"
+        raise ConfigurationError(f"{path}: there is no {name!r} in it; there are: {names}")
+    return there[name]
 
 
 def _parted(target: str) -> tuple[Path, str | None]:

@@ -13,7 +13,7 @@ from sluiceway.agent import Agent
 from sluiceway.cli._load import Loaded, load
 from sluiceway.errors import ConfigurationError
 from sluiceway.graphs import CommittedWorkflow, Workflow
-from sluiceway.testing import OrderReport, permutations_of
+from sluiceway.testing import permutations_of, tell_orders
 
 __all__ = ["order"]
 
@@ -33,6 +33,7 @@ def order(
         Path | None, typer.Option(help="Texts to try, one a line; of .jsonl the `text` of each line.")
     ] = None,
     examples: Annotated[int, typer.Option(min=1, help="How many cases for each pair and hook.")] = 100,
+    orders: Annotated[int, typer.Option(min=2, help="How many orders of a list; of a longer one a sample.")] = 120,
     out: Annotated[Path | None, typer.Option("--output", "-o", help="Write to this file.")] = None,
     *,
     strict: Annotated[bool, typer.Option("--strict", help="Exit with 1 if the order matters anywhere.")] = False,
@@ -45,8 +46,8 @@ def order(
     lists = [items for items in _lists(load(target)) if len(items) > 1]
     if not lists:
         raise ConfigurationError(f"{target}: no list in it has two processors, so there is no other order")
-    reports = [permutations_of(items, texts, examples=examples) for items in lists]
-    told = _told(reports, form)
+    reports = [permutations_of(items, texts, examples=examples, orders=orders) for items in lists]
+    told = tell_orders(reports, form.value)
     if out is None:
         typer.echo(told, nl=False)
     else:
@@ -67,11 +68,6 @@ def _lists(loaded: Loaded) -> list[list[Any]]:
 def _inside(workflow: Workflow | CommittedWorkflow) -> list[Any]:
     committed = workflow.commit() if isinstance(workflow, Workflow) else workflow
     return list(committed.processors.values())
-
-
-def _told(reports: list[OrderReport], form: Report) -> str:
-    told = [report.to(form.value) for report in reports]
-    return f"[{','.join(told)}]\n" if form is Report.json else "\n".join(told)
 
 
 def _texts(corpus: Path) -> list[str]:

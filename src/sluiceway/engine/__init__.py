@@ -5,7 +5,7 @@ from sluiceway.engine._context import RunWriter, StepContext
 from sluiceway.engine._events import WorkflowStream
 from sluiceway.engine._fan import Outcome, fan_out, raise_first, unwrapped
 from sluiceway.engine._merge import Merge, merge
-from sluiceway.engine._owned import Mailbox, Owned, loop_is_running
+from sluiceway.engine._owned import Mailbox, Owned, loop_is_running, to_the_end
 from sluiceway.engine._plan import (
     Arm,
     Call,
@@ -128,6 +128,7 @@ __all__ = [
     "run_node",
     "run_plan",
     "start_workflow",
+    "to_the_end",
     "unwrapped",
     "use_clock",
     "with_timeout",

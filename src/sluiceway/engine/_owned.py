@@ -19,7 +19,7 @@ from typing import Any, Generic, TypeVar, cast
 
 import anyio
 
-__all__ = ["Mailbox", "Owned", "loop_is_running"]
+__all__ = ["Mailbox", "Owned", "asked_to_end", "loop_is_running", "to_the_end"]
 
 T = TypeVar("T")
 
@@ -36,15 +36,30 @@ def loop_is_running() -> bool:
     return True
 
 
-def _spawn(run: Callable[[], Coroutine[Any, Any, None]], keep: set[asyncio.Task[None]]) -> None:
-    """Start `run` outside of every task group, with a copy of the caller's context."""
+def asked_to_end() -> bool:
+    """Whether somebody has cancelled the task at work.
+
+    Code can also let out by itself what a cancellation raises in asyncio, by waiting for a
+    future that was cancelled.
+    """
+    trio = sys.modules.get("trio")
+    if trio is not None and trio.lowlevel.in_trio_task():
+        return True
+    task = asyncio.current_task()
+    return task is not None and task.cancelling() > 0
+
+
+def _spawn(run: Callable[[], Coroutine[Any, Any, None]]) -> asyncio.Task[None] | None:
+    """Start `run` outside of every task group, with a copy of the caller's context.
+
+    Returns:
+        What the caller keeps while it runs: the loop of asyncio holds tasks weakly.
+    """
     trio = sys.modules.get("trio")  # a program that runs on trio has imported it
     if trio is not None and trio.lowlevel.in_trio_task():
         trio.lowlevel.spawn_system_task(run, context=contextvars.copy_context())
-        return
-    task = asyncio.get_running_loop().create_task(run())
-    keep.add(task)  # the loop holds tasks weakly
-    task.add_done_callback(keep.discard)
+        return None
+    return asyncio.get_running_loop().create_task(run())
 
 
 def _scheduler() -> Callable[[Callable[[], None]], object]:
@@ -61,58 +76,86 @@ class Owned:
     A task reports its own result: no exception may leave the function it runs.
     """
 
-    __slots__ = ("_changed", "_count", "_schedule", "_scopes", "_tasks")
+    __slots__ = ("_changed", "_running", "_schedule")
 
     def __init__(self) -> None:
-        self._scopes: set[anyio.CancelScope] = set()
-        self._tasks: set[asyncio.Task[None]] = set()
-        self._count = 0
+        self._running: dict[anyio.CancelScope, asyncio.Task[None] | None] = {}
         self._changed: anyio.Event | None = None
         self._schedule: Callable[[Callable[[], None]], object] | None = None
 
     @property
     def running(self) -> int:
         """How many have not ended."""
-        return self._count
+        return len(self._running)
 
     def start(self, fn: Callable[[], Awaitable[None]]) -> None:
         """Start a task; it begins at the next checkpoint of the caller."""
         if self._schedule is None:
             self._schedule = _scheduler()
         scope = anyio.CancelScope()
-        self._scopes.add(scope)
-        self._count += 1
+        self._running[scope] = None
 
         async def body() -> None:
             try:
                 with scope:
                     await fn()
             finally:
-                self._scopes.discard(scope)
-                self._count -= 1
+                del self._running[scope]
                 if self._changed is not None:
                     self._changed.set()
 
-        _spawn(body, self._tasks)
+        task = _spawn(body)
+        if scope in self._running:  # an eager task may have ended already
+            self._running[scope] = task
 
     def cancel(self) -> None:
         """Ask all of them to end."""
-        for scope in tuple(self._scopes):
+        for scope in tuple(self._running):
             scope.cancel()
 
     def forget(self) -> None:
         """Ask all of them to end, from any thread: their owner was dropped without a word."""
-        if self._count and self._schedule is not None:
+        if self._running and self._schedule is not None:
             with suppress(RuntimeError):  # the loop has ended, and they with it
                 self._schedule(self.cancel)
 
     async def join(self) -> None:
         """Wait until all have ended, even if the caller is being cancelled."""
         with anyio.CancelScope(shield=True):
-            while self._count:
+            while self._running:
                 self._changed = anyio.Event()
                 await self._changed.wait()
             self._changed = None
+
+
+async def to_the_end(fn: Callable[[], Awaitable[None]]) -> None:
+    """Run something to its end, whoever cancels the caller; the cancellation goes up afterwards.
+
+    A shielded scope does that for cancel scopes, but not where asyncio cancels the task itself.
+
+    Args:
+        fn: What is run, in a task of its own. It opens no cancel scope that outlives it.
+    """
+    failed: list[Exception] = []
+
+    async def run() -> None:
+        try:
+            await fn()
+        except Exception as error:  # noqa: BLE001 - raised below, in the caller's task
+            failed.append(error)
+
+    cancelled: BaseException | None = None
+    owned = Owned()
+    owned.start(run)
+    while owned.running:
+        try:
+            await owned.join()
+        except anyio.get_cancelled_exc_class() as error:
+            cancelled = error
+    if cancelled is not None:
+        raise cancelled
+    if failed:
+        raise failed[0]
 
 
 class Mailbox(Generic[T]):

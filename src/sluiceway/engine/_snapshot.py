@@ -13,7 +13,7 @@ from pydantic_core import PydanticSerializationError, to_jsonable_python
 
 from sluiceway._types import JSON, MISSING
 from sluiceway.engine._flow import Flow, Indices, Progress, isolated, position
-from sluiceway.engine._plan import Call, Loop, nodes
+from sluiceway.engine._plan import Call, Choice, Loop, nodes
 from sluiceway.engine._records import RunStatus, StepRecord, StepStatus, WorkflowResult
 from sluiceway.engine._results import Tripped
 from sluiceway.engine._spec import FlowSpec
@@ -67,9 +67,29 @@ class _Step(BaseModel):
 class _Place(BaseModel):
     path: str
     at: list[int] = Field(default_factory=list[int])
-    value: int | str
+
+
+class _Choice(_Place):
+    value: str
+
+
+class _Limit(_Place):
+    # One of 0 would let nothing run, and so wait for ever.
+    value: int = Field(ge=1)
+
+
+class _Loop(_Limit):
     data: int | None = None
     done: bool = False
+
+
+class _Tripwire(BaseModel):
+    reason: str
+    processor_id: str | None = None
+    path: str | None = None
+    retry: bool = False
+    retry_count: int = 0
+    metadata: dict[str, Any] | None = None
 
 
 class _Run(BaseModel):
@@ -85,14 +105,14 @@ class _Run(BaseModel):
     state: int | None
     output: int | None = None
     error: _Error | None = None
-    tripwire: dict[str, Any] | None = None
+    tripwire: _Tripwire | None = None
     context: dict[str, Any] = Field(default_factory=dict[str, Any])
     resource_id: str | None = None
     thread_id: str | None = None
     steps: list[_Step] = Field(default_factory=list[_Step])
-    choices: list[_Place] = Field(default_factory=list[_Place])
-    loops: list[_Place] = Field(default_factory=list[_Place])
-    limits: list[_Place] = Field(default_factory=list[_Place])
+    choices: list[_Choice] = Field(default_factory=list[_Choice])
+    loops: list[_Loop] = Field(default_factory=list[_Loop])
+    limits: list[_Limit] = Field(default_factory=list[_Limit])
 
 
 @dataclass(slots=True)
@@ -273,7 +293,12 @@ def load_run(spec: FlowSpec, run_id: str, text: str) -> Restored:
         raise SnapshotError(f"run {run_id!r} was stored by a newer version (format {stored.format})")
     if stored.workflow != spec.id:
         raise SnapshotError(f"run {run_id!r} belongs to workflow {stored.workflow!r}, not {spec.id!r}")
-    return _Reader(spec, run_id, stored).run()
+    reader = _Reader(spec, run_id, stored)
+    reader.check()
+    try:
+        return reader.run()
+    except RecursionError:
+        raise SnapshotError(f"run {run_id!r}: the data is nested too deep to be restored", run_id=run_id) from None
 
 
 @dataclass(slots=True)
@@ -282,6 +307,26 @@ class _Reader:
     run_id: str
     stored: _Run
     shared: dict[int, Data] = field(default_factory=dict[int, Data])
+
+    def damaged(self, what: str) -> SnapshotError:
+        return SnapshotError(f"run {self.run_id!r} is damaged: {what}; start it anew", run_id=self.run_id)
+
+    def check(self) -> None:
+        """Refuse what would be passed over in silence, so that a step ran again or an arm not at all."""
+        stored = self.stored
+        if stored.status == "suspended" and not any(step.status == "suspended" for step in stored.steps):
+            raise self.damaged("it is stored as suspended, and no step of it waits")
+        if stored.fingerprint != self.spec.fingerprint:
+            return
+        known = {node.path: node for node in nodes(self.spec.plan)}
+        for place in (*stored.steps, *stored.choices, *stored.loops, *stored.limits):
+            if place.path not in known:
+                raise self.damaged(f"there is no {place.path!r} in workflow {self.spec.id!r}")
+        for choice in stored.choices:
+            node = known[choice.path]
+            arms = (*node.arms, node.default) if isinstance(node, Choice) else ()
+            if choice.value not in {"", *(arm.key for arm in arms if arm is not None)}:
+                raise self.damaged(f"{choice.path} has no branch {choice.value!r}")
 
     def run(self) -> Restored:
         stored = self.stored
@@ -292,18 +337,18 @@ class _Reader:
         for step in stored.steps:
             flow.records.put(step.path, tuple(step.at), self._record(step, types))
         for place in stored.choices:
-            flow.choices.put(place.path, tuple(place.at), str(place.value))
+            flow.choices.put(place.path, tuple(place.at), place.value)
         for place in stored.loops:
-            progress = Progress(int(place.value), self._value(place.data, types), place.done)
+            progress = Progress(place.value, self._value(place.data, types), place.done)
             flow.loops.put(place.path, tuple(place.at), progress)
         for place in stored.limits:
-            flow.limits.put(place.path, tuple(place.at), int(place.value))
+            flow.limits.put(place.path, tuple(place.at), place.value)
         result = WorkflowResult(
             self.run_id,
             stored.status,
             output=self._value(stored.output, types),
             error=self._error(stored.error),
-            tripwire=None if stored.tripwire is None else Tripped(**stored.tripwire),
+            tripwire=None if stored.tripwire is None else Tripped(**stored.tripwire.model_dump()),
             steps={record.path: record for _, _, record in flow.records.items()},
             state=flow.state,
         )
@@ -313,6 +358,8 @@ class _Reader:
         """Return a value that nobody else has: steps may write to what they are given."""
         if index is None:
             return None
+        if not 0 <= index < len(self.stored.values):
+            raise self.damaged(f"its value {index} is missing")
         value = self.stored.values[index]
         check = None if value.t is None else types.get(value.t)
         if check is None:

@@ -212,12 +212,13 @@ def _read_reasoning(fields: _Fields) -> Part:
 
 
 def _read_tool(fields: _Fields) -> Part:
+    state = fields.get("state", "result" if "result" in fields else "call")
     return ToolPart(
         fields["tool_name"],
         fields["tool_call_id"],
         fields.get("args"),
-        fields.get("state", "call"),
-        fields.get("result"),
+        state,
+        fields.get("result") if state == "result" else None,
         error=_text(fields, "error"),
         model_output=fields.get("model_output", MISSING),
         provider_executed=bool(fields.get("provider_executed")),
@@ -253,7 +254,10 @@ def _read_step(fields: _Fields) -> Part:
 
 
 def _read_unknown(fields: _Fields) -> Part:
-    return UnknownPart(fields["kind"], fields.get("data"))
+    kind = _text(fields, "kind")
+    if kind is None:
+        raise TypeError("kind")
+    return UnknownPart(kind, fields.get("data"))
 
 
 _WRITERS: Final[Mapping[type[Part], Callable[[Any], dict[str, Any]]]] = {

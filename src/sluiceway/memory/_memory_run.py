@@ -8,9 +8,7 @@ from contextvars import ContextVar, copy_context
 from dataclasses import dataclass, field
 from typing import Any, Final, Protocol, TypeAlias
 
-import anyio
-
-from sluiceway.engine import clock
+from sluiceway.engine import clock, to_the_end
 from sluiceway.errors import ConfigurationError, StorageError
 from sluiceway.memory._lease import Claim
 from sluiceway.memory._port import MemoryStore, MessageRow, Turn, WorkingChange, checked_id, foreign_thread
@@ -238,12 +236,16 @@ class MemoryRun:
         claims, self._claims = self._claims, {}
         opened, self._opened = self._opened, {}
         kept_open, self._kept_open = self._kept_open, {}
-        with anyio.CancelScope(shield=True):
+
+        async def give_back() -> None:
             for claim, own in claims.values():
                 if own:
                     await claim.stop(release=True)
             for thing in (*opened.values(), *kept_open.values()):
                 await thing.__aexit__(None, None, None)
+
+        if claims or opened or kept_open:
+            await to_the_end(give_back)
 
 
 def _key(store: MemoryStore) -> Any:

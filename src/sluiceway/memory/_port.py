@@ -266,9 +266,9 @@ def checked_id(name: str, value: str) -> str:
     """Return an id if every store can keep it.
 
     Raises:
-        StorageError: It is empty, or holds NUL or half a character.
+        StorageError: It is no text, is empty, or holds NUL or half a character.
     """
-    if not value or "\0" in value or not _encodes(value):
+    if not isinstance(value, str) or not value or "\0" in value or not _encodes(value):  # pyright: ignore[reportUnnecessaryIsInstance]
         raise StorageError(f"{name} {value!r} cannot be stored: an id is not empty, and valid text without NUL")
     return value
 

@@ -71,6 +71,7 @@ from sluiceway.processors.context import (
     build_response_cache_key,
 )
 from sluiceway.processors.detectors import (
+    BetterleaksDetector,
     Classifier,
     ClassifierDetector,
     Detection,
@@ -116,6 +117,7 @@ __all__ = [
     "AuditEvent",
     "AuditTrail",
     "BatchPartsProcessor",
+    "BetterleaksDetector",
     "Block",
     "Cache",
     "CacheInputs",

@@ -79,8 +79,11 @@ class HookCall:
         if self.hook in _OF_REPLY:
             return self.message_list.response
         if self.hook in _OF_INPUT:
-            reply = {m.id for m in self.message_list.response}
-            return tuple(m for m in self.message_list.all if m.id not in reply) if reply else self.message_list.all
+            reply = self.message_list.response
+            if not reply:
+                return self.message_list.all
+            ids = {m.id for m in reply}
+            return tuple(m for m in self.message_list.all if m.id not in ids)
         return self.message_list.all
 
     @property
@@ -163,8 +166,17 @@ class HookCall:
     def shallow(self) -> HookCall:
         """Return a copy that shares everything."""
         copy = HookCall.__new__(HookCall)
-        for name in HookCall.__slots__:
-            setattr(copy, name, getattr(self, name))
+        copy.hook = self.hook
+        copy.message_list = self.message_list
+        copy.info = self.info
+        copy.overrides = self.overrides
+        copy.prompt = self.prompt
+        copy.parts = self.parts
+        copy.response = self.response
+        copy.only = self.only
+        copy.retry = self.retry
+        copy.tripwire = self.tripwire
+        copy.violations = self.violations
         return copy
 
     def fork(self) -> HookCall:
@@ -185,6 +197,10 @@ class HookCall:
 
     def join(self, forks: Mapping[str, HookCall], prefer: str | None = None) -> HookCall:
         """Merge what the branches did, three-way; see `engine.merge.all`.
+
+        Args:
+            forks: Branch key to what the branch made, in list order.
+            prefer: The key of the branch that wins a conflict; None: no branch does.
 
         Raises:
             MergeConflict: Two branches changed the same thing in different ways.

@@ -34,6 +34,11 @@ def merge_calls(
     """
     lists = [(key, fork.message_list) for key, fork in forks.items()]
     merge_forks(base.message_list, lists, prefer=prefer)
+    if len(forks) == 1:
+        [only] = forks.values()
+        into.overrides, into.prompt, into.parts, into.response = only.overrides, only.prompt, only.parts, only.response
+        into.retry = only.retry or base.retry
+        return
     into.overrides = _merge_overrides(base.overrides, forks, prefer)
     into.prompt = _merge_prompts(base.prompt, forks, prefer)
     into.parts = _pick("chunks", base.parts, {k: f.parts for k, f in forks.items()}, prefer)

@@ -54,7 +54,7 @@ async def run_on(
             `process_api_error` messages, or the `ModelError`.
         hook: The hook.
         request_context: Values for the processors.
-        info: What else the hook's context shows, such as `tool_name` or `finish_reason`.
+        info: What else the hook's context shows, such as `tool_name`, `finish_reason` or `model`.
 
     Returns:
         The call as the hooks left it: `messages`, `text`, `prompt`, `overrides`; in `parts`
@@ -133,6 +133,8 @@ async def _run(
         call = await run()
     except TripWire as trip:
         tripwire = Tripped(trip.reason, trip.processor_id, trip.path, trip.retry, trip.retry_count, trip.metadata)
+    finally:
+        scope.links.end_attempt()
     call.message_list.acting = None
     call.tripwire = tripwire
     call.violations = tuple(scope.violations)
@@ -194,6 +196,7 @@ def _call_of(hook: HookName, subject: Subject, info: Mapping[str, Any]) -> HookC
     overrides: dict[str, Any] = {}
     if hook != "process_input":
         overrides = {"model": None, "tools": {}, "model_settings": {}, "provider_options": {}, "max_steps": 1}
+        overrides |= {name: info[name] for name in overrides if name in info}
     prompt = messages.to_prompt() if hook == "process_llm_request" else None
     return HookCall(hook, messages, info=info, overrides=overrides, prompt=prompt)
 

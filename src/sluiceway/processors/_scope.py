@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import logging
-from collections import deque
 from collections.abc import Awaitable, Callable, Sequence
 from typing import Any, Final, Protocol, cast
 
@@ -51,7 +50,7 @@ class Kept:
         self.accepted: list[tuple[Emitter, Accepted]] = []
         self.audit: list[AuditEntry] = []
         self.violations: list[Violation] = []
-        self.written: deque[tuple[Chunk, Emitter | None]] = deque()
+        self.written: list[tuple[Chunk, Emitter | None]] = []
         self.told: list[HookEvent | tuple[object, Violation]] | None = []
         """What observers and `on_violation` are to be told; None: they are told at once."""
 
@@ -135,7 +134,7 @@ class HookScope:
         self.steps: tuple[StepResult, ...] = ()
         self.states: dict[int, dict[str, Any]] = {}
         self.attempt_states: dict[int, dict[str, Any]] = {}
-        self.written: deque[tuple[Chunk, Emitter | None]] = deque()
+        self.written: list[tuple[Chunk, Emitter | None]] = []
         """Data chunks that hooks wrote and nobody has delivered yet, with who wrote them."""
         self.accepted: list[tuple[Emitter, Accepted]] = []
         self.audit: list[AuditEntry] = []

@@ -159,7 +159,10 @@ class ProcessorStep:
         barred = self.barred.get(data.hook)
         before = Before(work, barred) if barred else None
         try:
-            apply_result(work, phase, await self._call(method, ctx))
+            result: Any = method(ctx) if not self.thread else await anyio.to_thread.run_sync(method, ctx)
+            if type(result) is CoroutineType or hasattr(result, "__await__"):
+                result = await cast("Awaitable[Any]", result)
+            apply_result(work, phase, result)
             taken = messages.take_edits()
             edits = tuple([edit for edit in taken if edit.processor_id == self.id]) if taken else ()
             wrote = before.written(work, edits) if before is not None else None
@@ -193,12 +196,6 @@ class ProcessorStep:
             trip = _told(self, raised) if isinstance(raised, TripWire) else None
             watch.end("error" if trip is None else "tripwire", trip=trip)
         return raised
-
-    async def _call(self, method: Callable[[Any], Any], ctx: HookContext) -> Any:
-        result = await anyio.to_thread.run_sync(method, ctx) if self.thread else method(ctx)
-        if type(result) is CoroutineType or hasattr(result, "__await__"):
-            return await cast("Awaitable[Any]", result)
-        return result
 
     def _check(self, data: HookCall, scope: HookScope, edits: tuple[ListEdit, ...]) -> None:
         scope.audit.append(AuditEntry(self.id, data.hook, "edited", edits))

@@ -87,6 +87,8 @@ class StreamRunner:
             if ctx._warned is None:
                 if result is current:
                     continue
+                if type(result) is CoroutineType:
+                    return self._go_on(lane, current, result)
                 if result is None:
                     self._changed(lane, current)
                     return None
@@ -101,22 +103,21 @@ class StreamRunner:
 
     async def _go_on(self, lane: Lane, current: Chunk, result: Any) -> Passed:
         """Go on where `feed` met something to await: the same loop, for hooks that are `async def`."""
-        position = lane.position
-        line = self._line
-        while True:
+        ctx = lane.ctx
+        scope = self._scope
+        for following in (*self._line[lane.position + 1 :], None):
             if type(result) is CoroutineType and lane.plain:
                 try:
                     result = await cast("Awaitable[Any]", result)
                 except BaseException as error:  # noqa: BLE001 - told in `_raise`
                     return await self._raise(lane, error)
-            if result is not current or lane.ctx._warned is not None or self._scope.written:
+            if result is not current or ctx._warned is not None or scope.written:
                 out: list[Chunk] = []
                 await self._settle(lane, current, result, out)
                 return out
-            position += 1
-            if position == len(line):
-                return current
-            ctx, fn, parts, lane = line[position]
+            if following is None:
+                break
+            ctx, fn, parts, lane = following
             if parts is not None:
                 parts.append(current)
             ctx.part = current
@@ -124,9 +125,16 @@ class StreamRunner:
                 result = fn(ctx)
             except BaseException as error:  # noqa: BLE001 - told in `_raise`
                 return await self._raise(lane, error)
+        return current
 
     async def push(self, chunk: Chunk, *, position: int = 0, out: list[Chunk] | None = None) -> list[Chunk]:
-        """Run any chunk through the hooks from a position on; return what comes out."""
+        """Run any chunk through the hooks from a position on; return what comes out.
+
+        Args:
+            chunk: The chunk.
+            position: The first hook that sees it, counted from 0.
+            out: A list that gets what comes out; None: a new one.
+        """
         out = [] if out is None else out
         if chunk.type.startswith("data-"):
             self._part_all()

@@ -12,7 +12,11 @@ __all__ = ["holder_is_gone", "holder_token"]
 
 
 def holder_token(prefix: str = "claim") -> str:
-    """Return a new token that names this machine and process."""
+    """Return a new token that names this machine and process.
+
+    Args:
+        prefix: What the token begins with.
+    """
     return f"{_place()}/{os.getpid()}/{new_id(prefix)}"
 
 
@@ -26,7 +30,11 @@ def _place() -> str:
 
 
 def holder_is_gone(token: str) -> bool:
-    """Whether the process that a token names ran on this machine and has ended."""
+    """Whether the process that a token names ran on this machine and has ended.
+
+    Args:
+        token: What `holder_token` returned.
+    """
     host, _, rest = token.rpartition("/")[0].rpartition("/")
     if host != _place() or not rest.isascii() or not rest.isdecimal():
         return False

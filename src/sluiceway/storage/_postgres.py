@@ -8,10 +8,10 @@ from types import TracebackType
 from typing import Any, Final, Self, TypeAlias, TypeVar
 
 import anyio
-import anyio.to_thread
 from anyio.lowlevel import RunVar
 
 from sluiceway.errors import ConfigurationError, StorageError
+from sluiceway.storage._worker import in_thread
 
 __all__ = ["PgConnection", "Postgres"]
 
@@ -116,7 +116,7 @@ class Postgres:
     async def aclose(self) -> None:
         """Close the connections, unless they are in use or held. A later call opens them again."""
         with anyio.CancelScope(shield=True):
-            await anyio.to_thread.run_sync(self._drop_unused)
+            await in_thread(self._drop_unused)
 
     async def _call(self, work: Callable[[PgConnection], T]) -> T:
         try:
@@ -124,7 +124,7 @@ class Postgres:
         except LookupError:
             limiter = anyio.CapacityLimiter(self._pool_size)
             self._limiter.set(limiter)
-        return await anyio.to_thread.run_sync(self._run, work, limiter=limiter)
+        return await in_thread(self._run, work, limiter=limiter)
 
     def _run(self, work: Callable[[PgConnection], T]) -> T:
         try:

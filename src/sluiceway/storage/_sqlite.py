@@ -9,10 +9,11 @@ from pathlib import Path
 from types import TracebackType
 from typing import Final, Self, TypeVar
 
-import anyio.to_thread
+import anyio
 
 from sluiceway.errors import StorageError
 from sluiceway.storage._migrations import migrate
+from sluiceway.storage._worker import in_thread
 
 __all__ = ["SQLite"]
 
@@ -77,7 +78,7 @@ class SQLite:
         Raises:
             StorageError: The database cannot be read.
         """
-        return await anyio.to_thread.run_sync(self._run, query, "BEGIN")
+        return await in_thread(self._run, query, "BEGIN")
 
     async def write(self, change: Callable[[sqlite3.Connection], T]) -> T:
         """Run a change in a transaction and return what it returns.
@@ -85,7 +86,7 @@ class SQLite:
         Raises:
             StorageError: The database cannot be written; it is as before.
         """
-        return await anyio.to_thread.run_sync(self._run, change, "BEGIN IMMEDIATE")
+        return await in_thread(self._run, change, "BEGIN IMMEDIATE")
 
     async def __aenter__(self) -> Self:
         with self._counting:
@@ -106,7 +107,7 @@ class SQLite:
     async def aclose(self) -> None:
         """Close the file, if it is open. A later call opens it again."""
         with anyio.CancelScope(shield=True):
-            await anyio.to_thread.run_sync(self._close)
+            await in_thread(self._close)
 
     def _run(self, work: Callable[[sqlite3.Connection], T], begin: str) -> T:
         with self._lock:

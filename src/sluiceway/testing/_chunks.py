@@ -26,7 +26,7 @@ def block_chunks(pieces: Iterable[str], *, block: str = "text-1", kind: str = "t
         block: The id of the block.
         kind: `text` or `reasoning`.
 
-    Example:
+    Examples:
         >>> [chunk.type for chunk in block_chunks(["Hel", "lo"])]
         ['text-start', 'text-delta', 'text-delta', 'text-end']
     """
@@ -35,7 +35,11 @@ def block_chunks(pieces: Iterable[str], *, block: str = "text-1", kind: str = "t
 
 
 def block_texts(chunks: Iterable[Chunk]) -> dict[str, str]:
-    """Return the text of each block, by its id; blocks without any are left out."""
+    """Return the text of each block, by its id; blocks without any are left out.
+
+    Args:
+        chunks: The chunks of an answer.
+    """
     texts: dict[str, str] = {}
     for chunk in chunks:
         if chunk.text:

@@ -38,7 +38,7 @@ class FakeClock:
     Attributes:
         slept: The seconds of each sleep, in order.
 
-    Example:
+    Examples:
         >>> from sluiceway.engine import clock, use_clock
         >>> fake = FakeClock()
         >>> with use_clock(fake):
@@ -100,7 +100,7 @@ class RecordingProcessor(Processor):
     Raises:
         ConfigurationError: A hook that does not exist.
 
-    Example:
+    Examples:
         >>> from sluiceway import Agent
         >>> from sluiceway.models import ScriptedModel
         >>> recorder = RecordingProcessor(hooks=["process_input"])
@@ -119,7 +119,11 @@ class RecordingProcessor(Processor):
             setattr(self, hook, self._record)
 
     def of(self, *hooks: HookName) -> list[Recorded]:  # pyright: ignore[reportIncompatibleMethodOverride]
-        """Return the calls of these hooks."""
+        """Return the calls of these hooks.
+
+        Args:
+            hooks: Names of hooks; none: all calls.
+        """
         return [call for call in self.calls if call.hook in hooks]
 
     def _record(self, ctx: Any) -> Any:
@@ -167,7 +171,7 @@ class AuditRecorder:
     Attributes:
         lines: What happened, in order.
 
-    Example:
+    Examples:
         >>> from sluiceway import Agent
         >>> from sluiceway.models import ScriptedModel
         >>> from sluiceway.processors import PIIDetector

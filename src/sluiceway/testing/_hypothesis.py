@@ -9,7 +9,7 @@ from typing import Any, Generic, TypeVar
 from sluiceway.errors import ConfigurationError
 from sluiceway.testing._source import Generator, Source
 
-__all__ = ["Found", "smallest_failure"]
+__all__ = ["Found", "drawn", "smallest_failure", "some_cases"]
 
 T = TypeVar("T")
 
@@ -68,8 +68,6 @@ def smallest_failure(make: Generator[T], wrong: Callable[[T], str | None], *, ex
     Raises:
         ConfigurationError: Hypothesis is not installed, or `examples` is not a count.
     """
-    if examples < 1:
-        raise ConfigurationError(f"examples={examples!r} is not allowed; give a whole number from 1")
     hypothesis = _library()
     found: list[Found[T]] = []
 
@@ -79,7 +77,36 @@ def smallest_failure(make: Generator[T], wrong: Callable[[T], str | None], *, ex
             found.append(Found(case, told))
             raise _Broken
 
-    checked = hypothesis.settings(
+    checked = _checked(hypothesis, make, law, examples)
+    try:
+        checked()
+    except _Broken:
+        return found[-1]
+    except hypothesis.errors.Flaky:
+        return Found(found[-1].case, found[-1].wrong, repeatable=False)
+    return None
+
+
+def some_cases(make: Generator[T], *, examples: int) -> list[T]:
+    """Return cases, the same ones each time.
+
+    Raises:
+        ConfigurationError: As for `smallest_failure`.
+    """
+    cases: list[T] = []
+    _checked(_library(), make, cases.append, examples)()
+    return cases
+
+
+def _checked(hypothesis: Any, make: Generator[T], law: Callable[[T], None], examples: int) -> Callable[[], None]:
+    """Return the function that tries a law on cases."""
+    if examples < 1:
+        raise ConfigurationError(f"examples={examples!r} is not allowed; give a whole number from 1")
+
+    def test(case: T) -> None:
+        law(case)
+
+    return hypothesis.settings(
         max_examples=examples,
         derandomize=True,
         database=None,
@@ -88,14 +115,7 @@ def smallest_failure(make: Generator[T], wrong: Callable[[T], str | None], *, ex
         phases=(hypothesis.Phase.generate, hypothesis.Phase.shrink),
         verbosity=hypothesis.Verbosity.quiet,
         print_blob=False,
-    )(hypothesis.given(drawn(hypothesis.strategies, make))(law))
-    try:
-        checked()
-    except _Broken:
-        return found[-1]
-    except hypothesis.errors.Flaky:
-        return Found(found[-1].case, found[-1].wrong, repeatable=False)
-    return None
+    )(hypothesis.given(drawn(hypothesis.strategies, make))(test))
 
 
 def _library() -> Any:

@@ -14,9 +14,10 @@ from sluiceway.memory import MemoryStore, MessageRow, Resource, Thread, Turn, Wo
 from sluiceway.messages import Chunk, MessageList, Usage
 from sluiceway.models import Model, ModelRequest
 from sluiceway.processors import ALL_HOOKS, Cache, Detector, Effects, Span, hooks_of
+from sluiceway.testing._laws_leaks import LeakSurface, assert_never_leaks
 from sluiceway.testing._laws_runs import assert_cancel_safe, assert_fails_closed, assert_state_isolated
-from sluiceway.testing._laws_text import assert_never_leaks, assert_split_invariant
-from sluiceway.testing._outcome import hooks_in
+from sluiceway.testing._laws_text import assert_split_invariant
+from sluiceway.testing._outcome import hooks_in, inside, is_workflow
 from sluiceway.testing._texts import SAMPLES
 
 __all__ = ["check_cache", "check_detector", "check_model", "check_processor", "check_store"]
@@ -37,34 +38,55 @@ def _require(holds: object, what: str) -> None:
 
 
 def check_processor(
-    processor: object, texts: Iterable[str] | None = None, *, secrets: Iterable[str] = (), examples: int = 30
+    processor: object,
+    texts: Iterable[str] | None = None,
+    *,
+    secrets: Iterable[str] = (),
+    surfaces: Iterable[LeakSurface] | None = None,
+    examples: int = 30,
 ) -> None:
     """Try a processor of one's own: its shape, and every law that holds for any processor.
 
     Args:
-        processor: The processor.
+        processor: The processor, or a workflow: itself and all processors in it.
         texts: The texts it is tried on; None: made up.
         secrets: Texts that it has to catch.
+        surfaces: Where they are hidden; see `assert_never_leaks`.
         examples: How many cases each law tries.
 
     Raises:
         AssertionError: Something is not as it has to be; the text says what.
     """
     given = None if texts is None else tuple(texts)
+    if is_workflow(processor):
+        for one in inside(processor):
+            check_processor(one, given, examples=examples)
+        _check_laws(processor, given, examples)
+    else:
+        _check_shape(processor)
+        _check_laws(processor, given, examples)
+        if hooks_in([processor]):
+            assert_fails_closed(processor, given, examples=examples)
+    hidden = tuple(secrets)
+    if hidden:
+        assert_never_leaks(processor, hidden, surfaces=surfaces, examples=examples)
+
+
+def _check_shape(processor: object) -> None:
     identity = getattr(processor, "id", None)
     _require(isinstance(identity, str) and identity.strip(), f"{processor!r} has no id that is a text")
     hooks = hooks_of(processor)
     _require(hooks, f"{identity!r} has none of the hooks {', '.join(ALL_HOOKS)}")
     _check_effects(str(identity), getattr(processor, "effects", None))
+
+
+def _check_laws(item: object, texts: tuple[str, ...] | None, examples: int) -> None:
+    hooks = hooks_in([item])
     if "process_output_stream" in hooks:
-        assert_split_invariant(processor, given, examples=examples)
-    if hooks_in([processor]):
-        assert_state_isolated(processor, given, examples=examples)
-        assert_fails_closed(processor, given, examples=examples)
-        assert_cancel_safe(processor, given, examples=examples)
-    hidden = tuple(secrets)
-    if hidden:
-        assert_never_leaks(processor, hidden, examples=examples)
+        assert_split_invariant(item, texts, examples=examples)
+    if hooks:
+        assert_state_isolated(item, texts, examples=examples)
+        assert_cancel_safe(item, texts, examples=examples)
 
 
 def _check_effects(identity: str, effects: Any) -> None:

@@ -11,7 +11,7 @@ from sluiceway.processors import HookName
 from sluiceway.testing._chunks import block_chunks
 from sluiceway.testing._conversations import make_conversation
 from sluiceway.testing._hypothesis import smallest_failure
-from sluiceway.testing._outcome import COMPARED, STREAM_HOOKS, Subject, hooks_in, subject_of
+from sluiceway.testing._outcome import COMPARED, STREAM_HOOKS, Outcome, Subject, Trial, hooks_in, subject_of
 from sluiceway.testing._source import Generator, Source
 from sluiceway.testing._texts import checked_texts, make_cut, text_from
 
@@ -23,14 +23,31 @@ EXAMPLES = 100
 """How many cases a law tries for each hook, unless told otherwise."""
 
 
-def hold(law: str, who: str, make: Generator[T], wrong: Callable[[T], str | None], examples: int) -> None:
+def hold(
+    law: str,
+    who: str,
+    make: Generator[T],
+    wrong: Callable[[T], str | None],
+    examples: int,
+    trial: Trial | None = None,
+) -> None:
     """Try cases, and tell the smallest that breaks the law.
 
+    Args:
+        law: What it is called.
+        who: Who has to keep it.
+        make: Makes a case.
+        wrong: Says what is wrong with one, or None.
+        examples: How many cases are tried.
+        trial: What ran the cases; where all of them failed the law says nothing.
+
     Raises:
-        AssertionError: One does.
+        AssertionError: One breaks it, or all fail.
     """
     found = smallest_failure(make, wrong, examples=examples)
     if found is None:
+        if trial is not None and trial.failure and not trial.passed:
+            raise AssertionError(f"{law}: {who} cannot be tried\n  on every case it {trial.failure}")
         return
     case = cast("Any", found.case)
     again = "" if found.repeatable else "\n  Run again, the same case holds: something is kept between runs."
@@ -40,6 +57,8 @@ def hold(law: str, who: str, make: Generator[T], wrong: Callable[[T], str | None
 def broken(expected: object, got: object, *, as_: str, than: str) -> str:
     """Return the two lines that set apart what should be equal."""
     width = max(len(as_), len(than))
+    if str(expected) == str(got) and isinstance(expected, Outcome) and isinstance(got, Outcome):
+        expected, got = expected.in_full(), got.in_full()
     return f"{than:<{width}}  {expected}\n  {as_:<{width}}  {got}"
 
 

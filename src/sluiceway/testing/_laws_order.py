@@ -10,7 +10,7 @@ from sluiceway.graphs import CommittedWorkflow, Workflow
 from sluiceway.messages import Prompt, PromptToolCall, PromptToolResult
 from sluiceway.processors import HookCall, HookName
 from sluiceway.testing._law import EXAMPLES, broken, hold, hooks_under_test, named, subjects
-from sluiceway.testing._outcome import Outcome, Subject, hooks_in, run_outcome
+from sluiceway.testing._outcome import Outcome, Subject, Trial, hooks_in, inside
 from sluiceway.testing._running import Backend, run_blocking
 
 __all__ = ["assert_commutes", "assert_pairs_kept", "assert_same_as_sequential", "shared_hooks"]
@@ -48,8 +48,8 @@ def assert_commutes(
 
     def wrong(subject: Subject) -> str | None:
         async def both() -> tuple[Outcome, Outcome]:
-            one, _ = await run_outcome([first, second], subject)
-            other, _ = await run_outcome([second, first], subject)
+            one, _ = await trial.run([first, second], subject)
+            other, _ = await trial.run([second, first], subject)
             return one, other
 
         one, other = run_blocking(both, backend)
@@ -60,7 +60,8 @@ def assert_commutes(
 
     for hook in shared_hooks(first, second):
         who = f"{named(first)} with {named(second)}"
-        hold(f"commuting ({hook})", who, subjects(hook, texts), wrong, examples)
+        trial = Trial()
+        hold(f"commuting ({hook})", who, subjects(hook, texts), wrong, examples, trial)
 
 
 def assert_same_as_sequential(
@@ -83,13 +84,13 @@ def assert_same_as_sequential(
         ConfigurationError: It has no processor with a hook that can be compared.
     """
     committed = workflow.commit() if isinstance(workflow, Workflow) else workflow
-    chain = _unstepped(committed)
+    chain = inside(committed)
     if not chain:
         raise ConfigurationError(f"the workflow {committed.id!r} has no processors, so there is no sequence of them")
 
     def wrong(subject: Subject) -> str | None:
         async def both() -> tuple[Outcome, Outcome]:
-            return (await run_outcome(chain, subject))[0], (await run_outcome([committed], subject))[0]
+            return (await trial.run(chain, subject))[0], (await trial.run([committed], subject))[0]
 
         sequence, graph = run_blocking(both, backend)
         if sequence.decided() == graph.decided():
@@ -97,11 +98,8 @@ def assert_same_as_sequential(
         return broken(sequence, graph, than="in sequence:", as_="workflow:")
 
     for hook in hooks_under_test("the same as in sequence", [committed]):
-        hold(f"the same as in sequence ({hook})", named(committed), subjects(hook, texts), wrong, examples)
-
-
-def _unstepped(workflow: CommittedWorkflow) -> list[object]:
-    return [getattr(one, "processor", one) for one in workflow.processors.values()]
+        trial = Trial()
+        hold(f"the same as in sequence ({hook})", named(committed), subjects(hook, texts), wrong, examples, trial)
 
 
 def assert_pairs_kept(
@@ -122,7 +120,7 @@ def assert_pairs_kept(
 
     def wrong(subject: Subject) -> str | None:
         async def ran() -> tuple[Outcome, HookCall | None]:
-            return await run_outcome([processor], subject)
+            return await trial.run([processor], subject)
 
         outcome, call = run_blocking(ran, backend)
         if call is None or outcome.ended != "passed":
@@ -131,7 +129,8 @@ def assert_pairs_kept(
 
     before: tuple[HookName, ...] = ("process_input", "process_input_step", "process_llm_request")
     for hook in hooks_under_test("pairs kept", [processor], before):
-        hold(f"pairs kept ({hook})", named(processor), subjects(hook, texts), wrong, examples)
+        trial = Trial()
+        hold(f"pairs kept ({hook})", named(processor), subjects(hook, texts), wrong, examples, trial)
 
 
 def _unpaired(prompt: Prompt) -> str | None:

@@ -12,7 +12,7 @@ import anyio.lowlevel
 
 from sluiceway.agent import Agent
 from sluiceway.engine import Result
-from sluiceway.errors import SluicewayError
+from sluiceway.errors import ConfigurationError, SluicewayError
 from sluiceway.memory import InMemoryStore, Memory
 from sluiceway.messages import Chunk
 from sluiceway.models import ScriptedModel
@@ -20,9 +20,9 @@ from sluiceway.processors import HOOKS_OF, HookName, Processor, hooks_of
 from sluiceway.testing._cancel import CancelAt
 from sluiceway.testing._chunks import block_texts
 from sluiceway.testing._law import EXAMPLES, broken, hold, hooks_under_test, named, subjects
-from sluiceway.testing._outcome import Outcome, Subject, run_outcome
+from sluiceway.testing._outcome import Outcome, Subject, Trial, is_workflow, lists_for
 from sluiceway.testing._running import Backend, run_blocking
-from sluiceway.testing._source import Source
+from sluiceway.testing._source import Generator, Source
 from sluiceway.testing._texts import checked_texts, make_cut, text_from
 
 __all__ = ["assert_cancel_safe", "assert_fails_closed", "assert_state_isolated"]
@@ -50,17 +50,18 @@ def assert_state_isolated(
         item = _fresh(processor)
 
         async def ran() -> tuple[Outcome, Outcome, Outcome]:
-            alone, _ = await run_outcome([_fresh(processor)], pair.subject)
+            alone, _ = await trial.run([_fresh(processor)], pair.subject)
             beside: list[Outcome] = []
 
             async def go_on() -> None:
-                beside.append((await run_outcome([item], pair.subject))[0])
+                beside.append((await trial.run([item], pair.subject))[0])
 
             async with anyio.create_task_group() as group:
-                group.start_soon(run_outcome, [item], pair.other)
+                group.start_soon(trial.run, [item], pair.others[0])
                 group.start_soon(go_on)
-            await run_outcome([item], pair.other)
-            after, _ = await run_outcome([item], pair.subject)
+            for other in pair.others:
+                await trial.run([item], other)
+            after, _ = await trial.run([item], pair.subject)
             return alone, beside[0], after
 
         alone, beside, after = run_blocking(ran, backend)
@@ -69,23 +70,23 @@ def assert_state_isolated(
         return None if alone == beside else broken(alone, beside, than="alone:", as_="beside another run:")
 
     for hook in hooks_under_test("isolated state", [processor]):
-        make = subjects(hook, texts)
-        hold(
-            f"isolated state ({hook})",
-            named(processor),
-            lambda source, make=make: _Pair(make(source), make(source)),
-            wrong,
-            examples,
-        )
+        make, trial = _pairs(subjects(hook, texts)), Trial()
+        hold(f"isolated state ({hook})", named(processor), make, wrong, examples, trial)
+
+
+def _pairs(make: Generator[Subject]) -> Generator[_Pair]:
+    # Several others, so that what shows in every second or third run does not stay hidden.
+    return lambda source: _Pair(make(source), tuple(source.many(make, 1, 3)))
 
 
 @dataclass(frozen=True)
 class _Pair:
     subject: Subject
-    other: Subject
+    others: tuple[Subject, ...]
 
     def __str__(self) -> str:
-        return f"{self.subject}\n  the other run is on {self.other}"
+        runs = "the other run is" if len(self.others) == 1 else f"{len(self.others)} other runs are"
+        return f"{self.subject}\n  {runs} on {' and '.join(map(str, self.others))}"
 
 
 def _fresh(processor: object) -> object:
@@ -166,6 +167,10 @@ def assert_fails_closed(
     Raises:
         AssertionError: Something got through, as with `on_error="continue"`.
     """
+    if is_workflow(processor):
+        raise ConfigurationError(
+            f"failing closed: {named(processor)} is a workflow; try the law on the processors in it"
+        )
     text = text_from(checked_texts(texts))
     never_called: set[HookName] = {"process_api_error", "process_tool_result"}  # no refusals and no tools here
     hooks: tuple[HookName, ...] = tuple(hook for hook in hooks_of(processor) if hook not in never_called)
@@ -203,24 +208,27 @@ async def _let_through(failing: _Failing, fault: _Fault) -> str | None:
 class _Ran:
     text: str
     result: Result | None
+    error: SluicewayError | None = None
 
 
 def _agent(processor: Any, model: ScriptedModel, store: InMemoryStore) -> Agent:
-    hooks = hooks_of(processor)
-    before = [processor] if any(hook in _INPUT for hook in hooks) else []
-    behind = [processor] if any(hook not in _INPUT for hook in hooks) else []
+    if is_workflow(processor):
+        lists = lists_for(processor)
+        before, behind = ([processor] if kind in lists else [] for kind in ("input", "output"))
+    else:
+        hooks = hooks_of(processor)
+        before = [processor] if any(hook in _INPUT for hook in hooks) else []
+        behind = [processor] if any(hook not in _INPUT for hook in hooks) else []
     return Agent(id="tested", model=model, input_processors=before, output_processors=behind, memory=Memory(store))
 
 
 async def _run(processor: Any, model: ScriptedModel, store: InMemoryStore, said: str) -> _Ran:
-    result: Result | None = None
     async with _agent(processor, model, store).stream(said, memory=_THREAD) as stream:
-        chunks = [chunk async for chunk in stream]
+        text = "".join(block_texts([chunk async for chunk in stream]).values())
         try:
-            result = await stream.result()
-        except SluicewayError:
-            result = None
-    return _Ran("".join(block_texts(chunks).values()), result)
+            return _Ran(text, await stream.result())
+        except SluicewayError as error:
+            return _Ran(text, None, error)
 
 
 # -- cancellation
@@ -269,6 +277,8 @@ async def _left_behind(processor: object, case: _Cancelled) -> str | None:
         return ScriptedModel([list(case.deltas)])
 
     expected = await _run(_fresh(processor), model(), InMemoryStore(), "hello")
+    if expected.error is not None:
+        return f"also where nobody cancels it, the run ends with {type(expected.error).__name__}: {expected.error}"
     item, store = _fresh(processor), InMemoryStore()
     before = len(anyio.get_running_tasks())
     with anyio.CancelScope() as scope:

@@ -7,13 +7,26 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, Final
 
-from sluiceway.errors import SluicewayError
+from sluiceway.errors import ConfigurationError, SluicewayError
 from sluiceway.messages import Chunk, Message, Prompt
-from sluiceway.processors import HookCall, HookName, hooks_of, run_on
+from sluiceway.models import EchoModel
+from sluiceway.processors import ALL_HOOKS, HOOKS_OF, HookCall, HookName, ListKind, compile_chain, hooks_of, run_on
 from sluiceway.testing._chunks import block_texts, shown_chunk, shown_message
 from sluiceway.testing._conversations import to_list
 
-__all__ = ["COMPARED", "STREAM_HOOKS", "Outcome", "Subject", "hooks_in", "run_outcome", "subject_of"]
+__all__ = [
+    "COMPARED",
+    "STREAM_HOOKS",
+    "Outcome",
+    "Subject",
+    "Trial",
+    "hooks_in",
+    "inside",
+    "is_workflow",
+    "lists_for",
+    "run_outcome",
+    "subject_of",
+]
 
 COMPARED: Final[tuple[HookName, ...]] = (
     "process_input",
@@ -98,6 +111,10 @@ class Outcome:
         """Return what counts where a run ended early: that it did, not what it had done by then."""
         return self if self.ended == "passed" else replace(self, texts=(), rest=())
 
+    def in_full(self) -> str:
+        """Say it in one line, borders of blocks too."""
+        return f"{self.ended} {list(self.texts)!r}" + "".join(f", {one}" for one in self.rest)
+
     def __str__(self) -> str:
         """Say it in one line."""
         if self.is_aborted:
@@ -115,13 +132,41 @@ def hooks_in(items: Sequence[object]) -> tuple[HookName, ...]:
     return tuple(hook for hook in COMPARED if hook in had)
 
 
-def _hooks(item: Any) -> tuple[HookName, ...]:
+def inside(item: Any) -> list[object]:
+    """Return the processors of a workflow, as they were written; a processor by itself."""
+    return [getattr(one, "processor", one) for one in _steps(item)]
+
+
+def _steps(item: Any) -> list[Any]:
     if hasattr(item, "commit"):
         item = item.commit()
     inner = getattr(item, "processors", None)
-    if inner is None:
+    return [item] if inner is None else [*inner.values()]
+
+
+def is_workflow(item: object) -> bool:
+    """Whether it is a workflow, open or committed."""
+    return hasattr(item, "commit") or hasattr(item, "processors")
+
+
+def lists_for(item: object) -> tuple[ListKind, ...]:
+    """Return the lists of an agent that a processor or workflow can stand in."""
+    kinds: list[ListKind] = []
+    for kind in HOOKS_OF:
+        try:
+            compile_chain([item], kind)
+        except ConfigurationError:
+            continue
+        kinds.append(kind)
+    return tuple(kinds)
+
+
+def _hooks(item: Any) -> tuple[HookName, ...]:
+    if not is_workflow(item):
         return hooks_of(item)
-    return tuple(hook for one in inner.values() for hook in getattr(one, "hooks", None) or hooks_of(one))
+    seen = {hook for kind in lists_for(item) for hook in HOOKS_OF[kind]}
+    had = {hook for one in _steps(item) for hook in getattr(one, "hooks", None) or hooks_of(one)}
+    return tuple(hook for hook in ALL_HOOKS if hook in had & seen)
 
 
 async def run_outcome(items: Sequence[object], subject: Subject) -> tuple[Outcome, HookCall | None]:
@@ -130,11 +175,28 @@ async def run_outcome(items: Sequence[object], subject: Subject) -> tuple[Outcom
     if not having:
         return Outcome("passed"), None
     try:
-        call = await run_on(having, subject.given(), hook=subject.hook)
+        call = await run_on(having, subject.given(), hook=subject.hook, info={"model": EchoModel()})
     except SluicewayError as error:
         cause = error.__cause__ or error
         return Outcome(f"failed: {type(cause).__name__}: {cause}"), None
     return _outcome(call), call
+
+
+class Trial:
+    """Runs of one law, which says nothing where every one of them fails."""
+
+    def __init__(self) -> None:
+        self.passed = False
+        self.failure = ""
+
+    async def run(self, items: Sequence[object], subject: Subject) -> tuple[Outcome, HookCall | None]:
+        """Do what `run_outcome` does, and note whether it failed."""
+        outcome, call = await run_outcome(items, subject)
+        if outcome.ended.startswith("failed"):
+            self.failure = outcome.ended
+        else:
+            self.passed = True
+        return outcome, call
 
 
 def _outcome(call: HookCall) -> Outcome:

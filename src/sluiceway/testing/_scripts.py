@@ -22,7 +22,7 @@ def reply_cut(text: str, *, at: Iterable[int] | None = None, every: int | None =
         every: How many characters each piece has; without `at` and `every` one.
         delay_s: Seconds before each piece.
 
-    Example:
+    Examples:
         >>> reply_cut("abcde", every=2).text
         ('ab', 'cd', 'e')
     """
@@ -31,13 +31,24 @@ def reply_cut(text: str, *, at: Iterable[int] | None = None, every: int | None =
 
 
 def broken_off(text: str, *, after: int, status: int | None = None) -> Reply:
-    """Return a reply that breaks off after so many characters, inside its text block."""
+    """Return a reply that breaks off after so many characters, inside its text block.
+
+    Args:
+        text: What the whole text would be.
+        after: How many characters of it come.
+        status: The HTTP status of the error; None: a broken connection.
+    """
     fault = {"status": status, "message": "the stream broke off"}
     return Reply(text=tuple(text[:after]), stream_error=fault)
 
 
 def refused(status: int = 429, message: str = "the model refused") -> Reply:
-    """Return a refusal by the provider, before anything is sent."""
+    """Return a refusal by the provider, before anything is sent.
+
+    Args:
+        status: The HTTP status.
+        message: What the provider says.
+    """
     return Reply(error={"status": status, "message": message})
 
 

@@ -88,7 +88,11 @@ def make_cut(source: Source, text: str) -> list[str]:
 def cut(text: str, places: Iterable[int]) -> list[str]:
     """Return a text cut at these places, without empty pieces.
 
-    Example:
+    Args:
+        text: The text.
+        places: Offsets in it, in any order.
+
+    Examples:
         >>> cut("sluice", [2, 4])
         ['sl', 'ui', 'ce']
     """
@@ -101,7 +105,11 @@ def cut(text: str, places: Iterable[int]) -> list[str]:
 def every_cut(text: str, most: int = 2) -> Iterable[list[str]]:
     """Return each way to cut a text at up to `most` places.
 
-    Example:
+    Args:
+        text: The text.
+        most: In how many places at once.
+
+    Examples:
         >>> list(every_cut("abc", 1))
         [['abc'], ['a', 'bc'], ['ab', 'c']]
     """

@@ -13,7 +13,7 @@ import pytest
 
 from sluiceway import Tool
 from sluiceway.errors import StorageError
-from sluiceway.memory import HashEmbedder, InMemoryVectors, Memory, MemoryStore
+from sluiceway.memory import HashEmbedder, InMemoryVectors, Memory, MemoryStore, Turn
 from sluiceway.memory import _lease as lease
 from sluiceway.models import Reply
 from tests.support.memory import ON, kept, remembering, result_shape, said
@@ -169,6 +169,35 @@ async def test_a_lease_is_renewed_while_the_run_lasts(store: MemoryStore, monkey
         await agent.generate("hi", memory=ON)
 
     assert [role for role, *_ in await kept(memory)] == ["user", "assistant"]
+
+
+async def test_a_lease_that_ended_with_its_turn_is_not_called_lost(
+    store: MemoryStore, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    """The renewal may find it gone before the run hears that the turn is saved."""
+    monkeypatch.setattr(lease, "LEASE_S", 0.03)
+    asked = anyio.Event()
+    renew, save_turn = store.renew, store.save_turn
+
+    async def renewed(thread_id: str, token: str, lease_s: float) -> bool:
+        held = await renew(thread_id, token, lease_s)
+        if not held:
+            asked.set()
+        return held
+
+    async def saved(turn: Turn) -> None:
+        await save_turn(turn)
+        with anyio.fail_after(20):
+            await asked.wait()
+
+    monkeypatch.setattr(store, "renew", renewed)
+    monkeypatch.setattr(store, "save_turn", saved)
+    agent, _, memory = remembering("there", memory=Memory(store))
+
+    await agent.generate("hi", memory=ON)
+
+    assert await kept(memory) == [("user", "hi"), ("assistant", "there")]
+    assert [record.message for record in caplog.records] == []
 
 
 async def test_a_run_that_lost_its_lease_saves_nothing(store: MemoryStore) -> None:

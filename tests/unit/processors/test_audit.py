@@ -143,3 +143,13 @@ async def test_another_observer_still_gets_its_events() -> None:
 def test_options_are_checked() -> None:
     with pytest.raises(ConfigurationError, match="on_event=3"):
         AuditTrail(3)  # pyright: ignore[reportArgumentType]
+
+
+async def test_an_edit_says_what_became_how_long() -> None:
+    events: list[AuditEvent] = []
+    cuts = Processor.of("cuts", process_input=lambda ctx: ctx.messages[0].parts[0].edit(0, 5, "hi"))
+    agent, _ = make_agent("ok", input_processors=[cuts])
+    await agent.generate("hello there", observer=AuditTrail(events.append))
+    (edited,) = [event for event in events if event.status == "edited"]
+    assert (edited.part, edited.offset, edited.length) == (0, 0, 5)
+    assert edited.detail == {"action": "edit", "new_length": 2, "what": "text"}

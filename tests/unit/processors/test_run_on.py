@@ -322,3 +322,67 @@ async def test_each_has_a_request_context_of_its_own() -> None:
 async def test_a_count_that_is_none_is_refused_at_once() -> None:
     with pytest.raises(ConfigurationError, match="concurrency=0"):
         PIIDetector().run_on_many([], concurrency=0)
+
+
+async def test_a_reply_in_what_came_in_is_part_of_it() -> None:
+    seen: list[Any] = []
+    look = Processor.of("look", process_input=lambda ctx: seen.append([m.text for m in ctx.messages]))
+    call = await look.run_on([{"role": "user", "content": "a"}, {"role": "assistant", "content": "b"}])
+    assert seen == [["a", "b"]]
+    assert [call.message_list.source_of(message.id) for message in call.message_list.all] == ["input", "input"]
+
+
+async def test_a_request_that_is_answered_goes_no_further() -> None:
+    asked: list[str] = []
+
+    def answers(ctx: Any) -> LLMRequest:
+        asked.append("answers")
+        return LLMRequest(response=[Chunk("text-delta", {"id": "t", "text": "x"})])
+
+    first = Processor.of("first", process_llm_request=answers)
+    second = Processor.of("second", process_llm_request=lambda ctx: asked.append("second"))
+    call = await run_on([first, second], "hi", hook="process_llm_request")
+    assert asked == ["answers"]
+    assert call.response is not None
+
+
+async def test_a_tools_call_has_the_name_that_was_given() -> None:
+    seen: list[Any] = []
+
+    def look(ctx: Any) -> None:
+        part = ctx.message_list.find_call(ctx.tool_call_id)
+        seen.append((ctx.tool_name, part.tool_name, part.args))
+
+    info = {"tool_name": "fetch", "args": {"q": 1}}
+    await Processor.of("look", process_tool_result=look).run_on("got", hook="process_tool_result", info=info)
+    assert seen == [("fetch", "fetch", {"q": 1})]
+
+
+@pytest.mark.parametrize(
+    ("fields", "message"),
+    [
+        ({"model_settings": 3}, "StepOverrides(model_settings=…) takes a mapping, not int"),
+        ({"provider_options": [1]}, "StepOverrides(provider_options=…) takes a mapping, not list"),
+        ({"active_tools": "all"}, "StepOverrides(active_tools=…) takes a list of names, not 'all'"),
+        ({"active_tools": {"a"}}, "StepOverrides(active_tools=…) takes a list of names, not {'a'}"),
+        ({"max_steps": 0}, "StepOverrides(max_steps=0): give a whole number from 1"),
+        ({"max_steps": True}, "StepOverrides(max_steps=True): give a whole number from 1"),
+    ],
+)
+async def test_an_override_of_a_wrong_kind_says_which(fields: dict[str, Any], message: str) -> None:
+    wrong = Processor.of("wrong", process_input_step=lambda ctx: StepOverrides(**fields))
+    with pytest.raises((ConfigurationError, ProcessorError)) as caught:
+        await wrong.run_on("hi", hook="process_input_step")
+    assert message in str(caught.value)
+
+
+async def test_what_was_warned_of_before_an_abort_is_told_too() -> None:
+    told: list[Violation] = []
+
+    def judge(ctx: Any) -> None:
+        ctx.warn("first", {"n": 1})
+        ctx.abort("then")
+
+    call = await Processor.of("judge", process_input=judge, on_violation=told.append).run_on("hi")
+    assert [(one.message, one.detail) for one in told] == [("first", {"n": 1}), ("then", None)]
+    assert call.tripwire.reason == "then"

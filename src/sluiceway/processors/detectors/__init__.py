@@ -1,6 +1,7 @@
 """Detectors: what looks at a text and says what it found, where, and how sure it is."""
 
 from sluiceway.processors.detectors._adapters import EldcDetector, FastLangDetector, PresidioDetector, SpacyDetector
+from sluiceway.processors.detectors._betterleaks import BetterleaksDetector
 from sluiceway.processors.detectors._classifier import ClassifierDetector
 from sluiceway.processors.detectors._custom import custom_rule
 from sluiceway.processors.detectors._holdback import HoldBack, HoldExceeded, Release
@@ -24,6 +25,7 @@ __all__ = [
     "PII_MODEL_TYPES",
     "PII_RULE_TYPES",
     "REDACTION_METHODS",
+    "BetterleaksDetector",
     "Classifier",
     "ClassifierDetector",
     "Compatibility",

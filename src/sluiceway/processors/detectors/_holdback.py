@@ -8,10 +8,12 @@ per rule, the probe (see `_probe`) says where the first start is that more text 
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 from sluiceway.processors.detectors._overlap import Finding, unite
+from sluiceway.processors.detectors._patience import Patience
 from sluiceway.processors.detectors._port import Span
 from sluiceway.processors.detectors._rule import Rule
 
@@ -58,10 +60,15 @@ _NOTHING = Release(0)
 class _Track:
     """How far one rule has got. Offsets count in the window's buffer."""
 
-    __slots__ = ("last", "position", "rule")
+    __slots__ = ("last", "match", "patience", "position", "probe", "probe_at", "rule", "search")
 
     def __init__(self, rule: Rule) -> None:
         self.rule = rule
+        self.patience = None if rule.timeout_s is None else Patience(rule.timeout_s)
+        looks: list[Callable[..., Any]] = [rule.pattern.match, rule.pattern.search, rule.probe.match, rule.probe.search]
+        if self.patience is not None:
+            looks = [self.patience.over(look) for look in looks]
+        self.match, self.search, self.probe_at, self.probe = looks
         self.position = 0
         self.last = 0
         """Where its furthest match so far ends."""
@@ -87,7 +94,7 @@ class HoldBack:
             256th character of the block, so that the outcome does not hang on the cut.
     """
 
-    __slots__ = ("_base", "_buffer", "_found", "_groups", "_keep", "_max_hold", "_open", "_released")
+    __slots__ = ("_base", "_buffer", "_found", "_groups", "_keep", "_max_hold", "_open", "_released", "_strangers")
 
     def __init__(self, rules: Sequence[Rule], *, max_hold_chars: int = 1000) -> None:
         # Rules with one gate share its search; a rule without one is alone.
@@ -96,6 +103,7 @@ class HoldBack:
             groups.setdefault(rule.gate or rule, []).append(_Track(rule))
         self._groups = list(groups.values())
         self._open = [t for group in self._groups for t in group if not t.rule.bounded]
+        self._strangers = [t.patience for group in self._groups for t in group if t.patience is not None]
         self._keep = max((rule.lookbehind_chars for rule in rules), default=0) + 1
         self._max_hold = max_hold_chars
         self._buffer = ""
@@ -113,8 +121,10 @@ class HoldBack:
 
         Raises:
             HoldExceeded: A rule of unbounded length would hold too much.
-            TimeoutError: A pattern that is not our own took longer than its limit.
+            TimeoutError: A pattern that is not our own took too long over the block so far.
         """
+        for patience in self._strangers:
+            patience.more(len(text))
         if not self._open:
             self._buffer += text
             return self._release(self._advance(final=False))
@@ -160,7 +170,7 @@ class HoldBack:
     def _step_gated(self, track: _Track, position: int, final: bool) -> None:
         """Go from one place where the gate hits to the next, until one is undecided."""
         rule, buffer = track.rule, self._buffer
-        gate, size, limit = rule.gate, len(buffer), rule.timeout_s
+        gate, size = rule.gate, len(buffer)
         assert gate is not None
         while position < size:
             opening = gate.search(buffer, position)
@@ -168,9 +178,9 @@ class HoldBack:
                 position = size
                 break
             position = opening.start()
-            if not final and rule.probe.match(buffer, position, partial=True, timeout=limit) is not None:
+            if not final and track.probe_at(buffer, position, partial=True) is not None:
                 break
-            match = rule.pattern.match(buffer, position, timeout=limit)
+            match = track.match(buffer, position)
             span = None if match is None or match.end() == position else rule.judge(buffer, match)
             if span is None:
                 position += 1
@@ -183,15 +193,15 @@ class HoldBack:
     def _step_open(self, track: _Track, final: bool) -> None:
         """The same for a rule that can start anywhere: its probe finds the first undecided place."""
         rule, buffer, position = track.rule, self._buffer, track.position
-        size, limit = len(buffer), rule.timeout_s
+        size = len(buffer)
         undecided = size if final else -1
         while position < size:
             if undecided < position:
-                probed = rule.probe.search(buffer, position, partial=True, timeout=limit)
+                probed = track.probe(buffer, position, partial=True)
                 undecided = size if probed is None else probed.start()
                 if undecided == position:
                     break
-            match = rule.pattern.search(buffer, position, timeout=limit)
+            match = track.search(buffer, position)
             if match is None or match.start() >= undecided:
                 position = undecided
                 break

@@ -3,13 +3,17 @@
 from __future__ import annotations
 
 from bisect import bisect_left
-from collections.abc import Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from functools import cache
+from itertools import chain
+from time import perf_counter
 from typing import Any
 
 import regex
 
+from sluiceway.processors.detectors._concepts import Concepts, lower_case
 from sluiceway.processors.detectors._phrases import ENGLISH, Phrase
+from sluiceway.processors.detectors._phrases_rules import CONCEPT_RULES, ConceptRule
 from sluiceway.processors.detectors._phrases_world import WORLD
 from sluiceway.processors.detectors._port import Detection, Span
 from sluiceway.processors.detectors._views import View, views
@@ -35,7 +39,22 @@ _TOLD = regex.compile(
     r"|how~to|when~to|about~to|asks~it~to)|n.t)[\W_]{1,3}\Z".replace("~", r"[\W_]{1,3}")
 )
 _LOOK_BACK_CHARS = 24
+_ABOUT_CHARS = 120
 _COMMANDS = ("ignore-", "forget-", "override-", "reveal-", "repeat-")
+
+
+_QUOTE = regex.compile(r"[\"“„«»「『`][\W_]{0,2}\Z")
+_UNQUOTE = regex.compile(r"[^\n\"”“»«」』`]{0,60}[\"”“»«」』`]")
+_FIELD = regex.compile(r"\w:[^\n]{0,40}\n")
+
+
+def _mentioned(text: str, match: regex.Match[str], concepts: Concepts) -> bool:
+    """Whether what was found is quoted by somebody who speaks about it, or is two fields of a file."""
+    start, end = match.span()
+    if _FIELD.search(text, start, end):
+        return True
+    quoted = _QUOTE.search(text, max(0, start - 4), start) and _UNQUOTE.match(text, end)
+    return bool(quoted) and concepts.near("meta", (start, end), _ABOUT_CHARS)
 
 
 class _Compiled:
@@ -58,6 +77,20 @@ def _compiled() -> tuple[_Compiled, ...]:
     return tuple(_Compiled(phrase) for phrase in (*ENGLISH, *WORLD))
 
 
+def _overlaps(taken: Sequence[tuple[int, int]], span: Span) -> bool:
+    """Whether a span shares a character with one of these, which are sorted."""
+    at = bisect_left(taken, (span.end,))
+    return any(end > span.start for _, end in taken[max(0, at - 8) : at])
+
+
+def _once(found: Iterable[Iterable[Span]]) -> Iterator[Span]:
+    """Yield the findings but for those that another reading has shown already."""
+    seen: dict[str, list[tuple[int, int]]] = {}
+    for span in chain.from_iterable(found):
+        if _add_apart(seen.setdefault(span.rule.partition(":")[0], []), span.start, span.end):
+            yield span
+
+
 def _add_apart(taken: list[tuple[int, int]], start: int, end: int) -> bool:
     """Add a span to sorted ones unless it overlaps one of them; return whether it was added."""
     at = bisect_left(taken, (start, end))
@@ -68,7 +101,9 @@ def _add_apart(taken: list[tuple[int, int]], start: int, end: int) -> bool:
 
 
 class InjectionRules:
-    """Finds attempts to take over the model, by phrases in nine languages. Safe to share.
+    """Finds attempts to take over the model: phrases of nine languages, and words near each other of sixteen.
+
+    Safe to share.
 
     The text is read as it stands and with its tricks undone: base64, hex, percent and other
     escapes, digits for letters, look-alike and invisible letters, letters apart, comments. A
@@ -80,38 +115,60 @@ class InjectionRules:
         threshold: Findings less sure than this are left out; from 0 to 1.
     """
 
-    __slots__ = ("_rules", "_threshold")
+    __slots__ = ("_concept_rules", "_rules", "_threshold")
 
     def __init__(self, types: Sequence[str] = INJECTION_TYPES, *, threshold: float = 0.7) -> None:
         self._rules = [rule for rule in _compiled() if rule.phrase.type in types]
+        self._concept_rules = [rule for rule in CONCEPT_RULES if rule.type in types and rule.score >= threshold]
         self._threshold = threshold
 
     def find(self, text: str) -> tuple[Span, ...]:
         """Return what is in `text`, in text order; spans of two rules may overlap."""
-        seen: dict[str, list[tuple[int, int]]] = {}
-        spans: list[Span] = []
-        for view in views(text):
-            # What one reading shows, the next shows again.
-            spans.extend(
-                span
-                for span in self._in_view(view)
-                if _add_apart(seen.setdefault(span.rule.partition(":")[0], []), span.start, span.end)
-            )
+        made = [(view, Concepts(lower_case(view.text))) for view in views(text)]
+        spans = list(_once(self._matches(rule, *one) for one in made for rule in self._rules))
+        taken = sorted((span.start, span.end) for span in spans)
+        # What a phrase has found needs no second finding with a vaguer name.
+        vaguer = _once(self._near(rule, *one) for one in made for rule in self._concept_rules)
+        spans += [span for span in vaguer if not _overlaps(taken, span)]
         return tuple(sorted(spans, key=lambda s: (s.start, s.end, s.rule)))
+
+    def profile(self, text: str) -> dict[str, float]:
+        """Return how many seconds each rule takes for all readings of `text`; `readings` is making these."""
+        began = perf_counter()
+        made = [(view, Concepts(lower_case(view.text))) for view in views(text)]
+        taken = {"readings": perf_counter() - began}
+        for rule in self._rules:
+            began = perf_counter()
+            for view, concepts in made:
+                list(self._matches(rule, view, concepts))
+            taken[rule.phrase.name] = perf_counter() - began
+        for meant in self._concept_rules:
+            began = perf_counter()
+            for view, concepts in made:
+                list(self._near(meant, view, concepts))
+            taken[meant.name] = taken.get(meant.name, 0.0) + perf_counter() - began
+        return taken
 
     async def detect(self, text: str, ctx: Any) -> Detection:  # noqa: ARG002 - the port's
         """Return what is in `text`; see `find`."""
         return Detection.of(self.find(text))
 
-    def _in_view(self, view: View) -> list[Span]:
-        lowered = view.text.lower()
-        return [
-            span
-            for rule in self._rules
-            if not rule.phrase.stems or any(stem in lowered for stem in rule.phrase.stems)
-            for match in rule.pattern.finditer(view.text)
-            if (span := self._span(view, rule.phrase, match)) is not None
-        ]
+    def _near(self, rule: ConceptRule, view: View, concepts: Concepts) -> Iterator[Span]:
+        """Yield what a rule of meanings finds."""
+        name = f"{rule.name}:{view.trick}" if view.trick else rule.name
+        for start, end, anchor in concepts.find(rule):
+            if rule.needs[0] == "drop" and _TOLD.search(view.text[max(0, anchor - _LOOK_BACK_CHARS) : anchor]):
+                continue
+            yield Span(*view.origin(start, end), rule.type, rule.score, name)
+
+    def _matches(self, rule: _Compiled, view: View, concepts: Concepts) -> Iterator[Span]:
+        """Yield what a rule of phrases finds."""
+        if rule.phrase.stems and not any(stem in concepts.text for stem in rule.phrase.stems):
+            return
+        for match in rule.pattern.finditer(view.text):
+            span = self._span(view, rule.phrase, match)
+            if span is not None and not _mentioned(view.text, match, concepts):
+                yield span
 
     def _span(self, view: View, phrase: Phrase, match: regex.Match[str]) -> Span | None:
         score = phrase.score

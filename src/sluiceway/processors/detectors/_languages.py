@@ -86,7 +86,11 @@ _MOST_CHARS: Final = 5000
 
 
 def language_code(name: str) -> str | None:
-    """Return the code of a language, given that or its English name in any case; None if unknown."""
+    """Return the code of a language, given that or its English name in any case; None if unknown.
+
+    Args:
+        name: Such as `de`, `German` or `german`.
+    """
     lowered = name.strip().lower()
     primary = lowered.partition("-")[0].partition("_")[0]
     if primary in LANGUAGES:

@@ -13,7 +13,9 @@ from sluiceway.processors.detectors._overlap import Finding
 __all__ = ["REDACTION_METHODS", "RedactionMethod", "placeholder_of", "replacement"]
 
 RedactionMethod: TypeAlias = Literal["mask", "hash", "remove", "placeholder"]
+"""What is put in the place of a finding."""
 REDACTION_METHODS: tuple[RedactionMethod, ...] = ("mask", "hash", "remove", "placeholder")
+"""The methods, for a check of an option."""
 
 _KEPT = 4
 _WORD = re.compile(r"[^\W_]")

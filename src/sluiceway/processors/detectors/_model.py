@@ -136,6 +136,10 @@ class ModelDetector:
 def checked_model(model: Any, option: str) -> Any:
     """Return a model that can answer in a shape, or a function that will return one.
 
+    Args:
+        model: A model, its name, or a function of the request context.
+        option: The name of the option, for the error.
+
     Raises:
         ConfigurationError: It is neither, or cannot.
     """

@@ -8,22 +8,39 @@ import re
 import regex
 
 from sluiceway.processors.detectors._rule import Rule, opens_with
-from sluiceway.processors.detectors._written import DIGIT_GATE
+from sluiceway.processors.detectors._written import DIGIT_GATE, JOINED, WORD
 
 __all__ = ["ip_rules", "url_rules", "uuid_rules"]
 
-_IPV4 = regex.compile(r"(?<![\w.*])[0-9]{1,3}(?:\.[0-9]{1,3}){3}(?![0-9]|\.[0-9]|[^\W_])")
-_VERSION_WORDS = re.compile(r"(?i)\b(?:version|release|build|section|chapter|rev|firmware|ver)[ .:]{1,2}\Z")
+_IPV4 = regex.compile(rf"(?<!{WORD}|[_.*])[0-9]{{1,3}}(?:\.[0-9]{{1,3}}){{3}}(?![0-9]|\.[0-9]|{WORD})")
+_VERSION_WORDS = re.compile(
+    r"(?i)(?:\bv\.?|\b(?:versions?|versi[oóò]n|vers[aã]o|versie|wersj\w|sürüm\w{0,3}|releases?|build|section|chapter|rev|firmware|ver"
+    r"|upgrade|update)|верси\w{1,3}|バージョン|版本|버전|الإصدار|संस्करण)[^\w\n]{0,3}\Z"
+)
+# Four small numbers are a version more often than an address, unless the text speaks of addresses.
+_NAME_SERVERS = frozenset(("1.0.0.1", "1.1.1.1", "4.2.2.1", "4.2.2.2", "4.4.4.4", "8.8.4.4", "8.8.8.8", "9.9.9.9"))
+_NETWORK_WORDS = re.compile(
+    r"(?i)(?:\b(?:ipv?4?|hosts?|server|addr(?:ess)?|adresse?|direcci[oó]n|indirizzo|endereço|adres|ping|ssh|dns|gateway|router|from|peer"
+    r"|client|remote|source|src|dst|node|proxy|login)|адрес\w{0,2}|сервер\w{0,2}|アドレス|サーバー|地址|服务器|来自|주소|서버|عنوان|पता|सर्वर"
+    r"|[@/\[]|://)[^\d\n]{0,16}\Z"
+)
 
 
 def _check_ipv4(text: str, start: int, end: int) -> tuple[int, int] | None:
-    if any(int(part) > 255 for part in text[start:end].split(".")):
+    shown = text[start:end]
+    parts = [int(part) for part in shown.split(".")]
+    if max(parts) > 255 or _VERSION_WORDS.search(text, max(0, start - 24), start):
         return None
-    return None if _VERSION_WORDS.search(text, max(0, start - 24), start) else (start, end)
+    small = parts[0] < 20 and parts[0] != 10 and max(parts[1:3]) < 16
+    if small and shown not in _NAME_SERVERS and any(parts[:3]):
+        return (start, end) if _NETWORK_WORDS.search(text, max(0, start - 32), start) else None
+    return start, end
 
 
-_IPV6 = regex.compile(r"(?<![\w:.])[0-9A-Fa-f]{0,4}:[0-9A-Fa-f:]{1,39}+(?:\.[0-9]{1,3}){0,3}+(?![\w])")
-_IPV6_GATE = re.compile(r"(?<![\w:.])[0-9A-Fa-f]{0,4}(?::|\Z)")
+_IPV6 = regex.compile(
+    rf"(?<!{WORD}|[_:.])[0-9A-Fa-f]{{0,4}}:[0-9A-Fa-f:]{{1,39}}+(?:\.[0-9]{{1,3}}){{0,3}}+(?!{WORD}|_)"
+)
+_IPV6_GATE = re.compile(rf"(?<!{WORD})(?<![_:.])[0-9A-Fa-f]{{0,4}}(?::|\Z)")
 _LONG_GROUP = re.compile(r"[0-9A-Fa-f]{3}")
 
 
@@ -52,12 +69,21 @@ def ip_rules() -> tuple[Rule, ...]:
     )
 
 
+_SCHEMES = (
+    "amqp", "amqps", "clickhouse", "ftp", "ftps", "git", "git+ssh", "http", "https", "imap", "imaps", "irc", "ldap",
+    "ldaps", "mariadb", "mongodb", "mongodb+srv", "mqtt", "mqtts", "mssql", "mysql", "nats", "oracle", "postgres",
+    "postgresql", "redis", "rediss", "rtmp", "rtsp", "s3", "sftp", "smtp", "smtps", "sqlserver", "ssh", "telnet",
+    "tcp", "ws", "wss",
+)  # fmt: skip
+_FULL_SIGNS = "\u3000-\u3004\u3008-\u3020\uff01-\uff0f\uff1a-\uff1f\uff3b-\uff3d\uff5b-\uff65"
 _URL = regex.compile(
-    r"(?<![0-9A-Za-z+.-])(?:(?i:https?|ftps?|sftp|wss?|ssh|git)://[\w\[]|(?i:www)\.[^\W_][\w-]{0,62}\.[^\W_])"
-    r"[^\s<>\"`{}|\\^]{0,2000}+"
+    rf"(?<![0-9A-Za-z+.-])(?:(?i:{'|'.join(map(regex.escape, _SCHEMES))})://[\w:\[]|(?i:www)\.[^\W_][\w-]{{0,62}}\.[^\W_])"
+    # What is written without blanks goes on right behind a link: its letters are of it only where one
+    # of its steps or values begins with them, and its punctuation never.
+    rf"(?:[^\s<>\"`{{}}|\\^{_FULL_SIGNS}{JOINED}]|(?<=[/=&?#+_\-][{JOINED}]{{0,50}})[{JOINED}]){{0,2000}}+"
 )
 _URL_GATE = opens_with(
-    ["http://", "https://", "ftp://", "ftps://", "sftp://", "ws://", "wss://", "ssh://", "git://", "www."],
+    [*(f"{scheme}://" for scheme in _SCHEMES), "www."],
     edge=r"(?<![0-9A-Za-z+.-])",
     flags=re.IGNORECASE | re.ASCII,
 )

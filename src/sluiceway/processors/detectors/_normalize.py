@@ -11,7 +11,9 @@ import regex
 __all__ = ["COMPATIBILITY", "INVISIBLE", "Compatibility", "fold_character", "normalize_text"]
 
 Compatibility: TypeAlias = Literal["letters", "full", "none"]
+"""How much is folded: letters and digits, all that NFKC folds, or nothing."""
 COMPATIBILITY: tuple[Compatibility, ...] = ("letters", "full", "none")
+"""The choices, for a check of an option."""
 
 INVISIBLE = "\u00ad\u034f\u115f\u1160\u17b4\u17b5\u180e\u200b\u200c\u200d\u2060-\u2064\u3164\ufeff\uffa0"
 """Soft hyphen, joiners, blanks without width: a character set without its brackets."""

@@ -15,6 +15,7 @@ from sluiceway.processors.detectors._written import (
     DIGIT_GATE,
     HYPHEN,
     LINE,
+    WORD,
     fold_number,
     group_sizes,
     prefix_of_digits,
@@ -24,7 +25,7 @@ __all__ = ["card_rules", "iban_rules", "ssn_rules"]
 
 # Nor behind a sign, nor behind `0.` as in a fraction.
 _BEFORE = rf"{BEFORE}(?<![+\uff0b]|(?<!\d)\d{{1,3}}\.)"
-_AFTER = r"(?![^\W_])"
+_AFTER = rf"(?!{WORD})"
 _JOINT = rf"[{BLANK}{HYPHEN}.\uff0e]"
 _BREAK = rf"(?:{_JOINT}|{LINE})"
 # What goes over lines stands alone: a column of numbers is none.
@@ -42,16 +43,20 @@ _SEPARATORS = str.maketrans("", "", " -()./\n")
 _DATE = re.compile(r"(?:19|20)[0-9]{2}[ -]?(?:0[1-9]|1[0-2])[ -]?(?:0[1-9]|[12][0-9]|3[01])")
 _CLOCK = re.compile(r"(?:[01][0-9]|2[0-3])[0-5][0-9](?:[0-5][0-9])?")
 _YEARS = re.compile(r"(?:(?:19|20)[0-9]{2}[ \n-]*)+")
+# The end of a bank account, right or wrong, is no card.
+_ACCOUNT = re.compile(r"(?<![0-9A-Za-z])[A-Z]{2}[0-9]{2}(?:[ -][0-9A-Z]{4}){0,6}[ -]\Z")
+_ACCOUNT_CHARS = 40
 _EPOCH_DIGITS = (13, 16, 19)  # milli-, micro- and nanoseconds since 1970, as long as they begin with 1
 
 _SSN = regex.compile(
-    rf"{_BEFORE}(?:\d{{3}}{_JOINT}\d{{2}}{_JOINT}\d{{4}}(?![^\W_]|[{HYPHEN}]\d)"
-    rf"|{_ALONE}\d{{3}}{_BREAK}\d{{2}}{_BREAK}\d{{4}}(?![^\W_]|[{HYPHEN}]\d){_NO_MORE})"
+    rf"{_BEFORE}(?:\d{{3}}{_JOINT}\d{{2}}{_JOINT}\d{{4}}(?!{WORD}|[{HYPHEN}]\d)"
+    rf"|{_ALONE}\d{{3}}{_BREAK}\d{{2}}{_BREAK}\d{{4}}(?!{WORD}|[{HYPHEN}]\d){_NO_MORE})"
 )
 _SSN_BARE = regex.compile(rf"{_BEFORE}\d{{9}}{_AFTER}")
 _SSN_PARTS = re.compile(r"(?!000|666|9)[0-9]{3}([ \n.-]*)(?!00)[0-9]{2}([ \n.-]*)(?!0000)[0-9]{4}")
 _SSN_WORDS = re.compile(
-    r"(?i)\b(?:ssn|social[ -]security(?:[ -](?:number|no\.?|num\.?|#))?)(?:\W{0,3}|\W{1,2}is\W{1,3})\Z"
+    r"(?i)\b(?:ssn|social[ -]security(?:[ -](?:number|no\.?|num\.?|#))?)"
+    r"(?:\W{0,3}|(?:\W{1,2}[^\W\d_]{1,8}){1,3}\W{1,3})\Z"
 )
 
 
@@ -76,8 +81,16 @@ def _is_grouped(shown: str) -> bool:
     return (min(sizes) >= 3 and first >= 4) or (set(sizes[:-1]) <= {first} and sizes[-1] <= first)
 
 
+def _is_article(digits: str) -> bool:
+    """Whether 13 digits are no card: only old Visa numbers are so short, and articles have as many (GTIN-13)."""
+    if len(digits) != 13:
+        return False
+    total = sum(int(digit) * (3 if at % 2 else 1) for at, digit in enumerate(digits))
+    return digits[0] != "4" or total % 10 == 0
+
+
 def _is_card(shown: str, digits: str, rest: str) -> bool:
-    if len(set(digits)) == 1 or _is_timestamp(shown, digits):
+    if len(set(digits)) == 1 or _is_timestamp(shown, digits) or _is_article(digits):
         return False
     if "\n" in shown and rest.lstrip(" ").startswith("\n"):  # one more row of a column
         return False
@@ -88,7 +101,7 @@ def _check_card(checksums: bool) -> Check:
     def check(text: str, start: int, end: int) -> tuple[int, int] | None:
         whole = fold_number(text[start:end])
         digits = whole.translate(_SEPARATORS)
-        if len(set(digits)) == 1:
+        if len(set(digits)) == 1 or _ACCOUNT.search(text, max(0, start - _ACCOUNT_CHARS), start):
             return None
         ends = [len(digits)] if whole == digits else list(accumulate(group_sizes(whole)))[::-1]
         if checksums:

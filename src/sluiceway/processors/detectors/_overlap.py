@@ -46,6 +46,9 @@ def unite(spans: Iterable[Span]) -> list[Finding]:
 
     Named after the longest; of equally long ones after the surer, then the first by name, so
     that the outcome hangs neither on the order of rules nor on how a stream was cut.
+
+    Args:
+        spans: In any order.
     """
     findings: list[Finding] = []
     group: list[Span] = []

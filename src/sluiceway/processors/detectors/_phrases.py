@@ -64,6 +64,15 @@ _SECRETS = (
     r"|training~data|system~prompt)\b"
 )
 
+_RULE_STEMS = (
+    "instruct", "direct", "prompt", "rule", "guideline", "command", "constraint", "programming", "restrict", "guardrail",
+    "training", "system",
+)  # fmt: skip
+_SECRET_STEMS = (
+    "key", "password", "credential", "secret", "token", "env", "connection", "data", "history", "conversation",
+    "customer", "prompt",
+)  # fmt: skip
+
 ENGLISH: tuple[Phrase, ...] = (
     Phrase(
         "injection",
@@ -71,20 +80,7 @@ ENGLISH: tuple[Phrase, ...] = (
         0.9,
         rf"{_IGNORE}~(?:(?:all|any|every|each|the|of|your|my|these|those|and|other|such)"
         rf"~){{0,4}}{_EARLIER}~<2>{_RULES}",
-        (
-            "instruct",
-            "direct",
-            "prompt",
-            "rule",
-            "guideline",
-            "command",
-            "constraint",
-            "programming",
-            "restrict",
-            "guardrail",
-            "training",
-            "system",
-        ),
+        _RULE_STEMS,
     ),
     Phrase(
         "injection",
@@ -92,20 +88,7 @@ ENGLISH: tuple[Phrase, ...] = (
         0.85,
         rf"{_IGNORE}~(?:all~(?:of~)?)?(?:your|every|any~and~all|all~(?:the|of~the))~(?:(?:own"
         rf"|developer.?s?|{_LIMITS})~)?{_RULES}",
-        (
-            "instruct",
-            "direct",
-            "prompt",
-            "rule",
-            "guideline",
-            "command",
-            "constraint",
-            "programming",
-            "restrict",
-            "guardrail",
-            "training",
-            "system",
-        ),
+        _RULE_STEMS,
     ),
     Phrase(
         "injection",
@@ -173,6 +156,44 @@ ENGLISH: tuple[Phrase, ...] = (
         r"|ai~agent)\b<6>\b(?:must|should|please|then|reply|respond|say|include|recommend|ignore"
         r"|do~not)\b",
         ("if you",),
+    ),
+    Phrase(
+        "injection",
+        "swapped-task",
+        0.8,
+        rf"{_IGNORE}~(?:the|your|this|that|his|her)~<2>(?:task|request|question|classification|summary|translation|assignment"
+        r"|job)\b<2>\b(?:output|print|return|reply|answer|respond|say|write|reveal|state|emit)\b",
+        ("task", "request", "question", "classification", "summary", "translation", "assignment", "job"),
+    ),
+    Phrase(
+        "system-override",
+        "labelled-order",
+        0.8,
+        r"\b(?:new|updated|model|metadata|processing|hidden|system|developer|administrator|admin|internal|override|assistant|agent"
+        r"|priority)[\W_]{1,3}(?:instructions?|directives?|tasks?|notices?|override|commands?|policy|updates?|messages?|administrator)"
+        r"(?:[ _]\w{1,12}){0,3}[\"'\])]{0,2}[ \t]{0,2}[:>][\W_]{1,4}(?:please~)?(?:only~)?(?:output|return|answer|reply|respond|print"
+        r"|say|reveal|ignore|disregard|classify~nothing|emit)\b",
+        (
+            "instruction",
+            "directive",
+            "task",
+            "notice",
+            "override",
+            "command",
+            "policy",
+            "update",
+            "message",
+            "administrator",
+        ),
+    ),
+    Phrase(
+        "system-override",
+        "closed-delimiter",
+        0.75,
+        r"</(?:document|data|context|text|user_?input|untrusted\w{0,12}|input|content)>[\s\"'}\])]{0,6}<(?:instruction|instructions|system"
+        r"|command|task|admin)>|={2,}[ \t]?end[ _](?:of[ _])?(?:the[ _])?(?:untrusted|user|document|external|context|input)[ _]?\w{0,8}"
+        r"[ \t]?={2,}",
+        ("<", "end"),
     ),
     Phrase(
         "system-override",
@@ -348,8 +369,8 @@ ENGLISH: tuple[Phrase, ...] = (
         0.8,
         r"\b(?:from~(?:now|this~(?:point|moment|message))~(?:on(?:wards?)?|forward)|henceforth|for"
         r"~the~rest~of~this~(?:conversation|chat))~(?:you~)(?:(?:will|must|shall|should|are~going"
-        r"~to|are~to|only|always|have~to)~){0,3}(?:act|behave|respond|answer|obey|pretend|role"
-        r"~?play|play|speak|ignore|comply|talk|do~whatever|follow~(?:only|my))\b",
+        r"~to|are~to|only|always|have~to)~){0,3}(?:act|behave|obey|pretend|role~?play|ignore|comply"
+        r"|do~whatever|follow~(?:only|my)|(?:respond|answer|speak|talk)~(?:only~)?(?:as|like|to~me|without))\b",
         ("from", "henceforth", "rest of"),
     ),
     Phrase(
@@ -404,8 +425,8 @@ ENGLISH: tuple[Phrase, ...] = (
         r"\b(?:repeat|print|output|write|copy|echo|recite|reproduce|translate)~(?:(?:back|out|me"
         r"|all|of)~){0,2}(?:everything|all|(?:all~)?the~(?:words?|text|sentences?|lines?|content"
         r"|instructions?))~(?:(?:that~(?:is|was|came|comes)|written|you~(?:see|received)|in~the"
-        r"~conversation|of~this~conversation)~){0,2}(?:above|before~this|preceding|prior~to~this"
-        r"|starting~(?:with|from)~(?:the~)?(?:words?~)?.{0,2}you~are)",
+        r"~conversation|of~this~conversation)~){0,2}(?:above(?!~(?:in|into|to|as|with|for|three|twice|again)\b)|before~this"
+        r"|preceding|prior~to~this|starting~(?:with|from)~(?:the~)?(?:words?~)?.{0,2}you~are)",
         ("above", "before this", "preceding", "prior", "starting"),
     ),
     Phrase(
@@ -417,20 +438,7 @@ ENGLISH: tuple[Phrase, ...] = (
         rf"(?:system|server|company|admin(?:istrator)?|other~users?|stored|hidden|secret|database)"
         rf"(?:.?s)?|(?:all|other|every|the~previous)~(?:users?|customers?|clients?|persons?)"
         rf"(?:.?s)?|stored|hidden)~<2>{_SECRETS}",
-        (
-            "key",
-            "password",
-            "credential",
-            "secret",
-            "token",
-            "env",
-            "connection",
-            "data",
-            "history",
-            "conversation",
-            "customer",
-            "prompt",
-        ),
+        _SECRET_STEMS,
     ),
     Phrase(
         "tool-exfiltration",
@@ -440,27 +448,14 @@ ENGLISH: tuple[Phrase, ...] = (
         rf"|submit|report)\b<6>{_SECRETS}<8>(?:https?://|www\.|[\w.+-]{{1,64}}@[\w-]{{1,63}}\.|\b"
         rf"(?:webhook|attacker|external~(?:server|url|endpoint|address)|this~(?:url|address"
         rf"|endpoint|server|email|link)|my~(?:server|email|endpoint|webhook|url)))",
-        (
-            "key",
-            "password",
-            "credential",
-            "secret",
-            "token",
-            "env",
-            "connection",
-            "data",
-            "history",
-            "conversation",
-            "customer",
-            "prompt",
-        ),
+        _SECRET_STEMS,
     ),
     Phrase(
         "tool-exfiltration",
         "data-in-image-url",
         0.85,
         r"!?\[[^\]\n]{0,80}\]\(https?://[^)\s]{1,200}[?&/][^)\s=]{0,40}=?(?:\{|<|\[|%7B"
-        r"|\$\{?)[^)\n]{0,80}(?:\}|>|\]|%7D)?",
+        r"|\$\{?|(?<==)(?-i:[A-Z]{3,}_[A-Z_]{3,}))[^)\n]{0,80}(?:\}|>|\]|%7D)?",
         ("](",),
     ),
     Phrase(

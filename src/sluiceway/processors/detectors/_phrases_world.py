@@ -88,8 +88,8 @@ WORLD: tuple[Phrase, ...] = (
         "injection",
         "forget-everything-fr",
         0.8,
-        r"\b(?:oublie[zr]?|ignore[zr]?)~tout~ce~(?:qui|que|qu)~(?:(?:t|vous|on|pr[eé]c[eè]de"
-        r"|est)\b)",
+        r"\b(?:oublie[zr]?|ignore[zr]?)~tout~ce~(?:qui|que|qu)~(?:(?:t|vous|on|est)~(?:ont?|a|avez|[eé]t[eé]|t|vous|dit"
+        r"|[eé]crit)|pr[eé]c[eè]de)\b",
         ("tout ce",),
     ),
     Phrase(
@@ -128,8 +128,7 @@ WORLD: tuple[Phrase, ...] = (
         0.8,
         r"\b(?:tu~es|vous~[eê]tes)~(?:maintenant|d[eé]sormais|plus)~(?:un~assistant\b|une?~ia\b"
         r"|<3>(?:ia|assistant|pirate|hacker|bot|DAN)\b)|\b(?:[aà]~partir~de~maintenant"
-        r"|d[eé]sormais)~(?:tu~(?:dois|vas|es|r[eé]pond(?:s|ras)|ob[eé]i(?:s|ras)|agi(?:s|ras))"
-        r"|vous~(?:devez|allez))\b",
+        r"|d[eé]sormais)~(?:tu~(?:ob[eé]i(?:s|ras)|agi(?:s|ras)|dois~(?:ob[eé]ir|agir|m.?~?ob[eé]ir)))\b",
         ("maintenant", "sormais", "plus"),
     ),
     # Spanish
@@ -189,7 +188,7 @@ WORLD: tuple[Phrase, ...] = (
         0.8,
         r"\b(?:ahora~eres|eres~ahora|ya~no~eres)~(?:un~asistente\b|una~ia\b|<3>(?:ia|asistente"
         r"|hacker|bot|DAN)\b)|\b(?:a~partir~de~ahora|desde~ahora|de~ahora~en~adelante)~(?:t[uú]~)?"
-        r"(?:act[uú]a(?:r[aá]s)?|responde(?:r[aá]s)?|debes~(?:actuar|responder|obedecer)|eres~<3>"
+        r"(?:act[uú]a(?:r[aá]s)?|debes~(?:actuar|obedecer)|eres~<3>"
         r"(?:ia|asistente|hacker|bot|DAN)\b|obedece(?:r[aá]s)?)",
         ("ahora", "eres"),
     ),
@@ -249,7 +248,7 @@ WORLD: tuple[Phrase, ...] = (
         0.8,
         r"\b(?:ora~sei|sei~ora|adesso~sei|non~sei~pi[uù])~(?:un~assistente\b|un.?ia\b|<3>(?:ia"
         r"|assistente|hacker|bot|DAN)\b)|\b(?:da~ora~in~poi|d.ora~in~poi|da~adesso)~(?:tu~)?"
-        r"(?:agisci|rispondi|risponderai|devi~(?:agire|rispondere|obbedire)|ti~comporterai|sei~<3>"
+        r"(?:agisci|devi~(?:agire|obbedire)|ti~comporterai|sei~<3>"
         r"(?:ia|assistente|hacker|bot|DAN)\b)",
         ("sei", "ora", "adesso"),
     ),
@@ -310,7 +309,7 @@ WORLD: tuple[Phrase, ...] = (
         r"\b(?:agora~voc[eê]~[eé]|voc[eê]~(?:agora~[eé]|[eé]~agora)|voc[eê]~n[aã]o~[eé]~mais)~"
         r"(?:um~assistente\b|uma~ia\b|<3>(?:ia|assistente|hacker|bot|DAN)\b)|\b(?:a~partir~de"
         r"~agora|de~agora~em~diante)~(?:voc[eê]~)?(?:vai~|deve~|ir[aá]~)?(?:ag(?:e|ir|ir[aá])"
-        r"|respond(?:e|er|er[aá])|obede(?:ce|cer))\b",
+        r"|obede(?:ce|cer))\b",
         ("agora", "mais"),
     ),
     # Russian

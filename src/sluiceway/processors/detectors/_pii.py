@@ -4,14 +4,16 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping, Sequence
+from time import perf_counter
 from typing import Any
 
 import regex
 
-from sluiceway.processors.detectors._contact import email_rules, phone_rules
 from sluiceway.processors.detectors._custom import custom_rule
+from sluiceway.processors.detectors._email import email_rules
 from sluiceway.processors.detectors._network import ip_rules, url_rules, uuid_rules
 from sluiceway.processors.detectors._numbers import card_rules, iban_rules, ssn_rules
+from sluiceway.processors.detectors._phone import phone_rules
 from sluiceway.processors.detectors._port import Detection, Span
 from sluiceway.processors.detectors._rule import Rule, find
 from sluiceway.processors.detectors._secrets import api_key_rules
@@ -98,6 +100,15 @@ class PIIRules:
             TimeoutError: A custom pattern took longer than its limit.
         """
         return find(self.rules, text)
+
+    def profile(self, text: str) -> dict[str, float]:
+        """Return how many seconds each rule takes for `text`."""
+        taken: dict[str, float] = {}
+        for rule in self.rules:
+            began = perf_counter()
+            find((rule,), text)
+            taken[rule.name] = perf_counter() - began
+        return taken
 
     async def detect(self, text: str, ctx: Any) -> Detection:  # noqa: ARG002 - the port's
         """Return what is in `text`; see `find`."""

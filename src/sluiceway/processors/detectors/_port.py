@@ -47,7 +47,12 @@ class Detection:
 
     @classmethod
     def of(cls, spans: tuple[Span, ...], reason: str = "") -> Detection:
-        """Return a detection whose scores are the highest of the spans, per type."""
+        """Return a detection whose scores are the highest of the spans, per type.
+
+        Args:
+            spans: What was found.
+            reason: Why, in a line.
+        """
         scores: dict[str, float] = {}
         for span in spans:
             scores[span.type] = max(span.score, scores.get(span.type, 0.0))

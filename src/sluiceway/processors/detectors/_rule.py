@@ -15,6 +15,7 @@ from typing import TypeAlias
 
 import regex
 
+from sluiceway.processors.detectors._patience import Patience
 from sluiceway.processors.detectors._port import Span
 from sluiceway.processors.detectors._probe import probe_of
 from sluiceway.processors.detectors._words import WordMatch, Words
@@ -41,7 +42,7 @@ class Rule:
         needs: A literal that every match contains; `""` for none.
         score: How sure a match is, from 0 to 1.
         bounded: Whether the pattern's matches are of bounded length.
-        timeout_s: Limit of one search, in seconds, for patterns that are not our own.
+        timeout_s: For patterns that are not our own: see `Patience`.
         lookbehind_chars: How many characters before a match the pattern may look at.
     """
 
@@ -82,9 +83,13 @@ class Rule:
         if self.needs and self.needs not in text:
             return
         position, size, last = 0, len(text), 0
+        search, match_at = self.pattern.search, self.pattern.match
+        if self.timeout_s is not None:
+            patience = Patience(self.timeout_s, size)
+            search, match_at = patience.over(search), patience.over(match_at)
         while position < size:
             if self.gate is None:
-                match = self.pattern.search(text, position, timeout=self.timeout_s)
+                match = search(text, position)
                 if match is None:
                     return
             else:
@@ -92,7 +97,7 @@ class Rule:
                 if opening is None:
                     return
                 position = opening.start()
-                match = self.pattern.match(text, position, timeout=self.timeout_s)
+                match = match_at(text, position)
             span = None if match is None or match.start() == match.end() else self.judge(text, match)
             if span is None:
                 position = (position if match is None else match.start()) + 1
@@ -105,6 +110,10 @@ class Rule:
 
 def find(rules: Iterable[Rule], text: str) -> tuple[Span, ...]:
     """Return what the rules find in a whole text, in text order; spans of two rules may overlap.
+
+    Args:
+        rules: What is looked for.
+        text: The whole text.
 
     Raises:
         TimeoutError: A pattern that is not our own took longer than its limit.

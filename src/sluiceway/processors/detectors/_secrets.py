@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import math
 import re
-from collections import Counter
 
 import regex
 
+from sluiceway.processors.detectors._named_secret import named_secret_rule
 from sluiceway.processors.detectors._rule import Rule, opens_with
+from sluiceway.processors.detectors._written import DIGIT_GATE
 
 __all__ = ["api_key_rules"]
 
@@ -39,6 +39,35 @@ _KEYS: tuple[tuple[str, tuple[str, ...], str], ...] = (
     ("docker_token", ("dckr_pat_",), r"[\w-]{27}(?![\w-])"),
     ("linear_key", ("lin_api_",), r"[0-9A-Za-z]{40}(?![0-9A-Za-z])"),
     ("notion_token", ("ntn_", "secret_"), r"[0-9A-Za-z]{43,50}(?![0-9A-Za-z])"),
+    ("sentry_token", ("sntrys_", "sntryu_"), r"[\w+/=-]{30,255}+"),
+    ("doppler_token", ("dp.pt.", "dp.st.", "dp.sa.", "dp.ct.", "dp.scim.", "dp.audit."), r"[\w.]{38,64}+"),
+    ("atlassian_token", ("ATATT3", "ATCTT3"), r"[\w=-]{50,255}+"),
+    ("figma_token", ("figd_",), r"[\w-]{38,60}+"),
+    ("grafana_token", ("glsa_", "glc_"), r"[\w+/=-]{30,255}+"),
+    ("vault_token", ("hvs.", "hvb.", "hvr."), r"[\w-]{20,255}+"),
+    ("new_relic_key", ("NRAK-", "NRII-", "NRJS-"), r"[0-9A-Za-z_-]{18,64}+"),
+    ("postman_key", ("PMAK-",), r"[0-9a-f]{24}-[0-9a-f]{34}(?![0-9A-Za-z])"),
+    ("pulumi_token", ("pul-",), r"[0-9a-f]{40}(?![0-9A-Za-z])"),
+    ("rubygems_key", ("rubygems_",), r"[0-9a-f]{48}(?![0-9A-Za-z])"),
+    ("supabase_token", ("sbp_", "sb_secret_"), r"[\w-]{20,64}+"),
+    ("planetscale_token", ("pscale_tkn_", "pscale_pw_", "pscale_oauth_"), r"[\w=.-]{32,64}+"),
+    ("netlify_token", ("nfp_",), r"[0-9A-Za-z]{36,60}+"),
+    ("replicate_token", ("r8_",), r"[0-9A-Za-z]{37}(?![0-9A-Za-z])"),
+    ("xai_key", ("xai-",), r"[0-9A-Za-z]{70,90}+"),
+    ("perplexity_key", ("pplx-",), r"[0-9A-Za-z]{40,64}+"),
+    ("brevo_key", ("xkeysib-", "xsmtpsib-"), r"[0-9a-f]{64}-[0-9A-Za-z]{16}(?![0-9A-Za-z])"),
+    ("square_token", ("sq0atp-", "sq0csp-", "sq0idp-"), r"[\w-]{22,64}+"),
+    ("tailscale_key", ("tskey-",), r"[\w-]{20,80}+"),
+    ("contentful_token", ("CFPAT-",), r"[\w-]{43}(?![\w-])"),
+    ("airtable_token", ("pat",), r"[0-9A-Za-z]{14}\.[0-9a-f]{64}(?![0-9A-Za-z])"),
+    ("age_key", ("AGE-SECRET-KEY-1",), r"[0-9A-Z]{58}(?![0-9A-Za-z])"),
+    ("yandex_token", ("AQVN", "y0_"), r"[\w-]{35,60}(?![\w-])"),
+    (
+        "discord_webhook",
+        ("https://discord.com/api/webhooks/", "https://discordapp.com/api/webhooks/"),
+        r"[0-9]{15,21}/[\w-]{50,100}+",
+    ),
+    ("heroku_key", ("HRKU-",), r"[\w-]{36,64}+"),
     ("groq_key", ("gsk_",), r"[0-9A-Za-z]{32,64}+"),
     ("json_web_token", ("eyJ",), r"[\w-]{8,2000}+\.eyJ[\w-]{8,4000}+\.[\w-]{10,1000}+"),
     (
@@ -59,44 +88,17 @@ def _pattern() -> regex.Pattern[str]:
 _KNOWN = _pattern()
 _KNOWN_GATE = opens_with([opening for _, openings, _ in _KEYS for opening in openings])
 
-# A name that says "secret", then `:` or `=`, then a value without blanks.
-_NAMES = (
-    "api_key", "api-key", "apikey", "api key", "secret_key", "secret-key", "secretkey", "secret", "access_token",
-    "access-token", "access token", "accesstoken", "auth_token", "auth-token", "authtoken", "client_secret",
-    "client-secret", "clientsecret", "private_key", "password", "passwd", "pwd", "accountkey", "token", "bearer",
-)  # fmt: skip
-_NAMED = regex.compile(
-    rf"(?<![0-9A-Za-z])(?i:{'|'.join(map(regex.escape, sorted(_NAMES, key=len, reverse=True)))})"
-    r"[\"']?(?:[ \t]{0,3}(?:[:=]|=>|:=)[ \t]{0,3}|(?i:(?<=bearer))[ \t]{1,3})[\"'`]?[\w.~+/=-]{12,512}+"
-)
-_NAMED_GATE = opens_with(_NAMES, flags=re.IGNORECASE | re.ASCII)
-_VALUE = re.compile(r"[\w.~+/=-]+\Z")
-
-
-def _check_named(text: str, start: int, end: int) -> tuple[int, int] | None:
-    """Narrow to the value, which must look random: letters and digits, not the same few."""
-    match = _VALUE.search(text, start, end)
-    if match is None:
-        return None
-    # With `a=b` the sign itself is of the value's characters.
-    head = text[start : match.start()]
-    value = match.group()
-    if not head.rstrip(" \t\"'`").endswith((":", "=", ">")) and "=" in value:
-        value = value.partition("=")[2].lstrip(">")
-    value = value.rstrip(".")
-    if len(value) < 12 or not any(c.isdigit() for c in value) or not any(c.isalpha() for c in value):
-        return None
-    counts = Counter(value).values()
-    bits = -sum(n / len(value) * math.log2(n / len(value)) for n in counts)
-    if bits < 2.8:
-        return None
-    begin = text.rindex(value, start, end)
-    return begin, begin + len(value)
+# What begins with digits, or with a letter as many words do.
+_TELEGRAM = regex.compile(r"(?<![0-9A-Za-z])[0-9]{8,10}:AA[\w-]{32,34}(?![\w-])")
+_DISCORD = regex.compile(r"(?<![\w.-])[MNO][\w-]{23,27}\.[\w-]{6,7}\.[\w-]{27,45}(?![\w.-]*@)")
+_DISCORD_GATE = re.compile(r"(?<![\w.-])[MNO](?:[\w-]{23}|[\w-]{0,22}\Z)")
 
 
 def api_key_rules() -> tuple[Rule, ...]:
     """Return the rules for keys of common services, and for values that a name calls secret."""
     return (
         Rule("api-key", "known-key", _KNOWN, gate=_KNOWN_GATE, score=0.95),
-        Rule("api-key", "named-secret", _NAMED, _check_named, gate=_NAMED_GATE, score=0.7),
+        Rule("api-key", "telegram-token", _TELEGRAM, gate=DIGIT_GATE, needs=":AA", score=0.95),
+        Rule("api-key", "discord-token", _DISCORD, gate=_DISCORD_GATE, needs=".", score=0.9),
+        named_secret_rule(),
     )

@@ -61,6 +61,16 @@ class View:
         return source_start, source_end
 
 
+class _Reversed(View):
+    """A reading from the end to the beginning."""
+
+    __slots__ = ()
+
+    def origin(self, start: int, end: int) -> tuple[int, int]:
+        size = len(self.text)
+        return super().origin(size - end, size - start)
+
+
 Replace = Callable[["re.Match[str]"], "str | None"]
 
 
@@ -169,6 +179,41 @@ def _joined(view: View) -> View | None:
     return _rewrite(view, _SPACED, lambda m: _SPACES.sub("", m.group()), "spaced-letters")
 
 
+# What a rotation by thirteen letters, and a reversal, make of words that every attack has some of.
+_TELLING = (
+    "instruct",
+    "prompt",
+    "ignore",
+    "disregard",
+    "previous",
+    "system",
+    "anweisung",
+    "instruccion",
+    "istruzion",
+    "consigne",
+)
+_ROTATION = str.maketrans(
+    "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ", "nopqrstuvwxyzabcdefghijklmNOPQRSTUVWXYZABCDEFGHIJKLM"
+)
+_ROTATED = re.compile("|".join(word.translate(_ROTATION) for word in _TELLING), re.IGNORECASE)
+_BACKWARDS = re.compile("|".join(word[::-1] for word in _TELLING), re.IGNORECASE)
+_QUOTED_PARTS = re.compile(
+    r"(?<=\w)[\"'][ \t]{0,3}[,+.;&]?[ \t]{0,3}(?:[A-Za-z_]\w{0,10}[ \t]{0,3}=[ \t]{0,3})?[\"'](?=\w)"
+)
+
+
+def _rotated(view: View) -> View | None:
+    if not _ROTATED.search(view.text):
+        return None
+    return View(view.text.translate(_ROTATION), "rot13", view, [(0, 0, len(view.text))])
+
+
+def _backwards(view: View) -> View | None:
+    if not _BACKWARDS.search(view.text):
+        return None
+    return _Reversed(view.text[::-1], "backwards", view, [(0, 0, len(view.text))])
+
+
 # --- encodings ------------------------------------------------------------------------------
 
 _ESCAPES = re.compile(
@@ -177,6 +222,10 @@ _ESCAPES = re.compile(
 )
 _BASE64 = re.compile(r"(?<![A-Za-z0-9+/_-])[A-Za-z0-9+/_-]{12,}+(?:[\r\n]{1,2}[A-Za-z0-9+/_-]{4,}+)*+={0,2}")
 _HEX = re.compile(r"(?<![0-9A-Za-z])(?:(?:0x)?[0-9A-Fa-f]{2}[ :,]?){8,}+")
+_BINARY = re.compile(r"(?<![0-9])(?:[01]{8}[ ,]?){6,}+(?![0-9])")
+_DECIMAL = re.compile(r"(?<![0-9])(?:[0-9]{2,3}[ ,;]{1,2}){7,}[0-9]{2,3}(?![0-9])")
+_NUMBER = re.compile("[0-9]+")
+_SELECTORS = re.compile("[\ufe00-\ufe0f\U000e0100-\U000e01ef]{6,}")
 _NOT_HEX = re.compile(r"0x|[ :,]")
 _LINE = re.compile(r"[^\r\n]{12,}+")
 _LINE_ENDS = re.compile(r"[\r\n]")
@@ -224,13 +273,33 @@ def _from_hex(shown: str) -> str | None:
     return _readable(bytes.fromhex(_NOT_HEX.sub("", shown)))
 
 
+def _from_binary(shown: str) -> str | None:
+    bits = "".join(_NUMBER.findall(shown))
+    return _readable(bytes(int(bits[n : n + 8], 2) for n in range(0, len(bits), 8)))
+
+
+def _from_decimal(shown: str) -> str | None:
+    codes = list(map(int, _NUMBER.findall(shown)))
+    return _readable(bytes(codes)) if max(codes) < 256 else None
+
+
+def _selected(view: View) -> View | None:
+    """Return what variation selectors spell: each stands for a byte, behind an emoji or a letter."""
+
+    def plain(match: re.Match[str]) -> str | None:
+        codes = map(ord, match.group())
+        return _readable(bytes(code - 0xFE00 if code < 0xFE10 else code - 0xE0100 + 16 for code in codes))
+
+    return _rewrite(view, _SELECTORS, plain, "variation-selectors")
+
+
 def _payloads(view: View) -> Iterator[View]:
-    """Yield what stands in base64 and in hex, all of each as one reading, a payload per line.
+    """Yield what stands in base64, hex and so on, all of each as one reading, a payload per line.
 
     One reading and not one each: a thousand small payloads cost no more than a large one, and
     a phrase that was cut in two is whole again.
     """
-    for pattern, decode, trick in ((_BASE64, _from_base64, "base64"), (_HEX, _from_hex, "hex")):
+    for pattern, decode, trick in _ENCODINGS:
         out: list[str] = []
         pieces: list[tuple[int, int, int]] = []
         size = 0
@@ -267,9 +336,10 @@ def _readings(view: View, depth: int) -> Iterator[View]:
     clean = _clean(view)
     if clean is not view:
         yield clean
-    hidden = None if view.text.isascii() else _tags(view)
-    if hidden is not None:
-        yield hidden
+    for reveal in () if view.text.isascii() else (_tags, _selected):
+        hidden = reveal(view)
+        if hidden is not None:
+            yield hidden
     decoded = _rewrite(clean, _ESCAPES, _unescape, "escapes")
     if decoded is not None:
         decoded = _clean(decoded)
@@ -284,11 +354,21 @@ def _readings(view: View, depth: int) -> Iterator[View]:
             yield from _readings(payload, depth + 1)
 
 
+_ENCODINGS: tuple[tuple[re.Pattern[str], Callable[[str], str | None], str], ...] = (
+    (_BASE64, _from_base64, "base64"),
+    (_HEX, _from_hex, "hex"),
+    (_BINARY, _from_binary, "binary"),
+    (_DECIMAL, _from_decimal, "decimal"),
+)
+
 _TRICKS: tuple[Callable[[View], View | None], ...] = (
     _homoglyphs,
     lambda view: _leet(view, _LEET_I),
     lambda view: _leet(view, _LEET_L),
     _joined,
+    _rotated,
+    _backwards,
+    lambda view: _rewrite(view, _QUOTED_PARTS, _nothing, "quoted-parts"),
     lambda view: _rewrite(view, _SPLITTER, _nothing, "comments"),
     lambda view: _rewrite(view, _MARKUP, _nothing, "markup"),
 )

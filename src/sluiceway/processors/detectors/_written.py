@@ -16,7 +16,9 @@ __all__ = [
     "BLANK",
     "DIGIT_GATE",
     "HYPHEN",
+    "JOINED",
     "LINE",
+    "WORD",
     "fold_number",
     "group_sizes",
     "prefix_of_digits",
@@ -31,6 +33,16 @@ BLANK = _BLANKS
 
 HYPHEN = "\\-" + _HYPHENS[1:]
 """Hyphens, dashes and the minus sign, for a character set."""
+
+JOINED = (
+    "\u0e00-\u0e4f\u0e5a-\u0ecf\u0eda-\u0eff\u1000-\u103f\u104a-\u108f\u1100-\u11ff\u1780-\u17df\u3005-\u3007\u3031-\u3035"
+    "\u3040-\u30ff\u3130-\u318f\u3400-\u4dbf\u4e00-\u9fff\uac00-\ud7af\uf900-\ufaff\uff66-\uff9f\U00020000-\U0003ffff"
+)
+"""Letters of scripts that set no blank between words, or put particles right behind a number: Chinese,
+Japanese, Korean, Thai and their like. For a character set."""
+
+WORD = rf"[^\W_{JOINED}]"
+"""A letter or digit that no number touches; of the scripts above one does."""
 
 LINE = rf"[{BLANK}{HYPHEN}.]?\r?\n[{BLANK}]{{0,4}}"
 """The end of a line inside a number; the next line may be indented."""
@@ -55,7 +67,7 @@ _DIGITS = re.compile("[0-9]+")
 # Behind a mask a number goes on: `**** **** **** 1111`, `** **1820`. In front of stars that make
 # it bold, or of one that makes it an item of a list, it begins.
 _ITEM = rf"(?<!(?:\A|\n)[{BLANK}]{{0,8}})\*(?:[{BLANK}]|{LINE})"
-BEFORE = rf"(?<![^\W_]|\*{{4}}|(?:\*[{HYPHEN}.]|{_ITEM})\*{{0,3}})"
+BEFORE = rf"(?<!{WORD}|\*{{4}}|(?:\*[{HYPHEN}.]|{_ITEM})\*{{0,3}})"
 """What must not stand before a number: a word, or a mask. Zero width."""
 
 

@@ -40,11 +40,12 @@ class BatchPartsProcessor(Processor):
             waits in its place and counts as one.
         id: Unique within a list.
         on_error: What an exception does; see `Processor`.
+        on_violation: Never called; it finds nothing.
 
     Raises:
         ConfigurationError: An option of a value that is not allowed.
 
-    Example:
+    Examples:
         >>> BatchPartsProcessor(batch_size=10, max_wait_time=50).id
         'batch-parts'
     """

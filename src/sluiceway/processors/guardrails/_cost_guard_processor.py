@@ -97,7 +97,7 @@ class CostGuardProcessor(Processor):
         ConfigurationError: An option of a value that is not allowed; a model without a price
             (when the agent is built).
 
-    Example:
+    Examples:
         >>> CostGuardProcessor(max_cost=5.0, window="24h").id
         'cost-guard'
     """

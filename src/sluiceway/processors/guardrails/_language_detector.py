@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any, Literal, TypeAlias
 
 from sluiceway.errors import ConfigurationError
-from sluiceway.messages import Message, ReasoningPart, TextPart
+from sluiceway.messages import Message
 from sluiceway.processors._base import OnError, OnViolation, Processor
 from sluiceway.processors._contexts import InputContext
 from sluiceway.processors._effects import Effects
@@ -21,9 +21,9 @@ from sluiceway.processors.detectors import (
     checked_model,
     language_code,
 )
-from sluiceway.processors.guardrails._inquiring import checked_timeout
+from sluiceway.processors.guardrails._inquiring import Asked, checked_asked
 from sluiceway.processors.guardrails._inquiry import ErrorStrategy, Inquiry, OnDetection
-from sluiceway.processors.guardrails._options import checked_flags, checked_one_of, checked_ratio, checked_texts
+from sluiceway.processors.guardrails._options import checked_policy, checked_texts
 
 __all__ = ["LanguageDetector"]
 
@@ -94,7 +94,7 @@ class LanguageDetector(Processor):
         ConfigurationError: An option of a value that is not allowed; a language that is not
             known.
 
-    Example:
+    Examples:
         >>> LanguageDetector(target_languages=["en", "German"], strategy="block").id
         'language-detector'
     """
@@ -120,15 +120,15 @@ class LanguageDetector(Processor):
         on_error: OnError = "raise",
     ) -> None:
         super().__init__(id, on_violation=on_violation, on_error=on_error)
-        checked_one_of(id, "strategy", strategy, ("detect", "translate", "block", "warn"))
-        checked_one_of(id, "error_strategy", error_strategy, ("strict", "warn"))
-        checked_ratio(id, "threshold", threshold)
-        checked_flags(id, preserve_original=preserve_original, last_message_only=last_message_only)
-        checked_timeout(id, timeout)
+        flags = {"preserve_original": preserve_original, "last_message_only": last_message_only}
+        checked_policy(id, strategy, ("detect", "translate", "block", "warn"), threshold, **flags)
         least: Any = min_text_length
         if isinstance(least, bool) or not isinstance(least, int) or least < 0:
             raise ConfigurationError(f"{id}: min_text_length={least!r} is not allowed; give a whole number from 0")
         self.targets = _codes(id, checked_texts(id, "target_languages", target_languages))
+        told = _TASK.format(target=LANGUAGES[self.targets[0]]) if instructions is None else instructions
+        asked = Asked(model, detector, told, (), provider_options, timeout, error_strategy, on_detection)
+        checked_asked(id, asked)
         self.threshold = threshold
         self.strategy: Strategy = strategy
         self.preserve_original = preserve_original
@@ -138,13 +138,8 @@ class LanguageDetector(Processor):
         self._tells = Inquiry(detector or LanguageRules(), timeout, error_strategy, on_detection, key="languages")
         self._translates: Inquiry | None = None
         if model is not None or strategy == "translate":
-            target = LANGUAGES[self.targets[0]]
-            task = ModelTask(
-                instructions=instructions or _TASK.format(target=target),
-                types=(),
-                schema=_SCHEMA,
-                provider_options=dict(provider_options or {}),
-            )
+            options = dict(provider_options or {})
+            task = ModelTask(instructions=told, types=(), schema=_SCHEMA, provider_options=options)
             self._translates = Inquiry(
                 _Translator(model, task), timeout, error_strategy, on_detection, key="translations"
             )
@@ -164,12 +159,13 @@ class LanguageDetector(Processor):
         """Look at the user's messages."""
         shown = ctx.messages[-1:] if self.last_message_only else ctx.messages
         messages = [message for message in shown if message.role == "user" and self._is_long(message)]
-        told = await self._tells.ask(ctx, [message.text for message in messages])
-        unsure = [m.text for m in messages if m.text in told and self._language(told[m.text]) is None]
+        texts = [_text_of(message) for message in messages]
+        told = await self._tells.ask(ctx, texts)
+        unsure = [text for text in texts if text in told and self._language(told[text]) is None]
         if self._translates is not None and unsure:
             told = {**told, **await self._translates.ask(ctx, unsure)}
-        for message in messages:
-            detection = told.get(message.text)
+        for message, text in zip(messages, texts, strict=True):
+            detection = told.get(text)
             found = None if detection is None else self._language(detection)
             if found is None:
                 if detection is not None:
@@ -184,7 +180,7 @@ class LanguageDetector(Processor):
                 await self._act(ctx, message, found[0])
 
     def _is_long(self, message: Message) -> bool:
-        text = message.text.strip()
+        text = _text_of(message).strip()
         return bool(text) and len(text) >= self.min_text_length
 
     def _language(self, detection: Detection) -> tuple[str, float] | None:
@@ -204,24 +200,25 @@ class LanguageDetector(Processor):
             await self._translate(ctx, self._translates, message, reason)
 
     async def _translate(self, ctx: InputContext, inquiry: Inquiry, message: Message, reason: str) -> None:
-        parts = [
-            part
-            for part in message.parts
-            if isinstance(part, TextPart) and not isinstance(part, ReasoningPart) and part.text.strip()
-        ]
+        parts = [part for part in message.text_parts if part.text.strip()]
         told = await inquiry.ask(ctx, [part.text for part in parts])
         new = [told[part.text].text if part.text in told else None for part in parts]
         if None in new:  # what could not be translated stays whole, as the audit says
             return
         noted = message.metadata["language"]
         if self.preserve_original:
-            noted["original_text"] = message.text
+            noted["original_text"] = _text_of(message)
         noted["translated_to"] = self.targets[0]
         for part, text in zip(parts, new, strict=True):
             if text is not None:
                 part.text = text
         message.metadata["language"] = dict(noted)
         ctx.warn(f"{reason}; it was translated", {"language": noted["iso_code"]})
+
+
+def _text_of(message: Message) -> str:
+    """Return what a model reads of a message, attachments included."""
+    return "".join(part.text for part in message.text_parts)
 
 
 def _codes(owner: str, names: Sequence[str]) -> tuple[str, ...]:

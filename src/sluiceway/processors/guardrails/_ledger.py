@@ -86,6 +86,10 @@ class CostLedger(Protocol):
     async def add(self, entry: CostEntry, settles: str | None = None) -> None:
         """Add an entry, and take away the reservation that it settles, both or neither.
 
+        Args:
+            entry: What was spent.
+            settles: What `reserve` returned, or None.
+
         Raises:
             StorageError: It cannot be written.
         """

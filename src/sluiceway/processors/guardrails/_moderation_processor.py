@@ -14,9 +14,7 @@ from sluiceway.processors.detectors import Detector, ModelChoice, checked_model
 from sluiceway.processors.guardrails._inquiring import Asked, checked_inquiry
 from sluiceway.processors.guardrails._inquiry import ErrorStrategy, OnDetection
 from sluiceway.processors.guardrails._options import (
-    checked_flags,
-    checked_one_of,
-    checked_ratio,
+    checked_policy,
     checked_size,
     checked_texts,
 )
@@ -86,7 +84,7 @@ class ModerationProcessor(TextGuard):
         ConfigurationError: An option of a value that is not allowed; a model that cannot answer
             in a shape (the agent's own: when the agent is built).
 
-    Example:
+    Examples:
         >>> from sluiceway.models import ScriptedModel
         >>> ModerationProcessor(model=ScriptedModel(['{"scores": {"hate": 0.1}}'])).id
         'moderation'
@@ -114,10 +112,9 @@ class ModerationProcessor(TextGuard):
         on_violation: OnViolation | None = None,
         on_error: OnError = "raise",
     ) -> None:
-        checked_one_of(id, "strategy", strategy, ("block", "warn", "filter"))
-        checked_ratio(id, "threshold", threshold)
+        flags = {"last_message_only": last_message_only, "include_scores": include_scores}
+        checked_policy(id, strategy, ("block", "warn", "filter"), threshold, **flags)
         checked_size(id, "window_chars", window_chars)
-        checked_flags(id, last_message_only=last_message_only, include_scores=include_scores)
         if isinstance(chunk_window, bool) or not isinstance(chunk_window, int) or chunk_window < 0:  # pyright: ignore[reportUnnecessaryIsInstance]
             raise ConfigurationError(f"{id}: chunk_window={chunk_window!r} is not allowed; give a whole number from 0")
         self.categories = checked_texts(id, "categories", categories)

@@ -12,6 +12,7 @@ __all__ = [
     "checked_flags",
     "checked_names",
     "checked_one_of",
+    "checked_policy",
     "checked_ratio",
     "checked_size",
     "checked_texts",
@@ -84,6 +85,17 @@ def checked_size(owner: str, option: str, value: Any) -> None:
     """
     if isinstance(value, bool) or not isinstance(value, int) or value < 1:
         raise _refuse(owner, option, value, "a whole number above 0")
+
+
+def checked_policy(owner: str, strategy: Any, strategies: Collection[str], threshold: Any, **flags: Any) -> None:
+    """Check what every guardrail with a threshold has: its strategy, that, and its flags.
+
+    Raises:
+        ConfigurationError: One of them is not allowed.
+    """
+    checked_one_of(owner, "strategy", strategy, strategies)
+    checked_ratio(owner, "threshold", threshold)
+    checked_flags(owner, **flags)
 
 
 def checked_flags(owner: str, **flags: Any) -> None:

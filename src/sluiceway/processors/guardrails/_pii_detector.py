@@ -35,7 +35,7 @@ from sluiceway.processors.guardrails._inquiry import ErrorStrategy, OnDetection
 from sluiceway.processors.guardrails._options import (
     checked_flags,
     checked_one_of,
-    checked_ratio,
+    checked_policy,
     checked_size,
     checked_texts,
 )
@@ -123,7 +123,7 @@ class PIIDetector(TextGuard):
     Raises:
         ConfigurationError: An option of a value that is not allowed.
 
-    Example:
+    Examples:
         >>> PIIDetector(detection_types=["email", {"badge": r"EMP-[0-9]{6}"}]).id
         'pii-detector'
     """
@@ -158,11 +158,10 @@ class PIIDetector(TextGuard):
         on_violation: OnViolation | None = None,
         on_error: OnError = "raise",
     ) -> None:
-        checked_one_of(id, "strategy", strategy, _STRATEGIES)
+        flags = {"preserve_format": preserve_format, "redact_before_tools": redact_before_tools, "checksums": checksums}
+        checked_policy(id, strategy, _STRATEGIES, threshold, **flags)
         checked_one_of(id, "redaction_method", redaction_method, REDACTION_METHODS)
-        checked_ratio(id, "threshold", threshold)
         checked_size(id, "buffer_size", buffer_size)
-        checked_flags(id, preserve_format=preserve_format, redact_before_tools=redact_before_tools, checksums=checksums)
         types = pii_types(id, detection_types, ruled_only=model is None and detector is None)
         told = instructions or _TASK
         asked = Asked(model, detector, told, types.all, provider_options, timeout, error_strategy, on_detection)

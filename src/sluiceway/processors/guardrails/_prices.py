@@ -6,8 +6,10 @@ import json
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass
+from decimal import Decimal
 from functools import cache
 from importlib.resources import files
+from math import ceil
 from typing import Any, Final, cast
 
 from sluiceway.errors import ConfigurationError
@@ -15,8 +17,6 @@ from sluiceway.messages import Usage
 
 __all__ = ["Price", "PriceTable", "shipped_prices"]
 
-_NANO: Final = 1_000_000_000
-_MILLION: Final = 1_000_000
 _DATED: Final = re.compile(r"[-@](?:\d{4}-\d{2}-\d{2}|\d{8}|latest)$")
 _FREE: Final = frozenset({"echo"})
 
@@ -49,10 +49,16 @@ class Price:
         """Return what a call cost, in billionths of a US dollar, rounded up."""
         cached = min(usage.input_tokens, dict(usage.details).get("cached_tokens", 0))
         cached_usd = self.input_usd if self.cached_input_usd is None else self.cached_input_usd
-        usd = (
-            (usage.input_tokens - cached) * self.input_usd + cached * cached_usd + usage.output_tokens * self.output_usd
-        ) / _MILLION
-        return -int(-usd * _NANO // 1)
+        return ceil(
+            (usage.input_tokens - cached) * _nano_usd_per_token(self.input_usd)
+            + cached * _nano_usd_per_token(cached_usd)
+            + usage.output_tokens * _nano_usd_per_token(self.output_usd)
+        )
+
+
+def _nano_usd_per_token(usd_per_million: float) -> Decimal:
+    """Return a price as it is written, and not as the binary fraction next to it, which rounding up would show."""
+    return Decimal(str(usd_per_million)) * 1000
 
 
 class PriceTable:
@@ -78,7 +84,7 @@ class PriceTable:
         ):
             raise ConfigurationError("prices must be a mapping of `provider/model` to Price")
         self.as_of = shipped_prices()[0] if shipped else None
-        """The date of the library's prices, such as `2025-11-15`; None without them."""
+        """The date of the library's prices, such as `2026-11-30`; None without them."""
         self._prices: dict[str, Price] = {
             **(shipped_prices()[1] if shipped else {}),
             **cast("Mapping[str, Price]", given),

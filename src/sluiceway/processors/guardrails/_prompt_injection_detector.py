@@ -21,10 +21,8 @@ from sluiceway.processors.detectors import (
 from sluiceway.processors.guardrails._inquiring import Asked, checked_inquiry
 from sluiceway.processors.guardrails._inquiry import ErrorStrategy, OnDetection
 from sluiceway.processors.guardrails._options import (
-    checked_flags,
     checked_names,
-    checked_one_of,
-    checked_ratio,
+    checked_policy,
 )
 from sluiceway.processors.guardrails._scan import Shown
 from sluiceway.processors.guardrails._text_guard import INPUT_SURFACES, TextGuard
@@ -82,7 +80,7 @@ class PromptInjectionDetector(TextGuard):
     Raises:
         ConfigurationError: An option of a value that is not allowed.
 
-    Example:
+    Examples:
         >>> PromptInjectionDetector(strategy="rewrite").id
         'prompt-injection-detector'
     """
@@ -110,9 +108,8 @@ class PromptInjectionDetector(TextGuard):
         types = INJECTION_TYPES
         if detection_types is not None:
             types = checked_names(id, "detection_types", detection_types, INJECTION_TYPES)
-        checked_ratio(id, "threshold", threshold)
-        checked_one_of(id, "strategy", strategy, _STRATEGIES)
-        checked_flags(id, last_message_only=last_message_only, include_scores=include_scores)
+        flags = {"last_message_only": last_message_only, "include_scores": include_scores}
+        checked_policy(id, strategy, _STRATEGIES, threshold, **flags)
         rewrites = strategy == "rewrite"
         asked = Asked(
             model=model,

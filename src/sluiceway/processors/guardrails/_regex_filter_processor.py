@@ -86,7 +86,7 @@ class RegexFilterProcessor(TextGuard):
         ConfigurationError: Neither rules nor presets; a pattern that is not valid, or cannot be
             used on a stream; another option of a value that is not allowed.
 
-    Example:
+    Examples:
         >>> RegexFilterProcessor(rules=[RegexRule("badge", r"EMP-[0-9]{6}")], strategy="redact").id
         'regex-filter'
     """

@@ -83,7 +83,7 @@ class StreamText:
             return part
         windows, block = _windows(ctx), block_key(part)
         window = windows.get(block)
-        if window is None:
+        if window is None or self._lost(ctx, window, block):
             window = windows[block] = _Window(self.rules, self.max_hold_chars)
         if window.broken:
             return part
@@ -98,7 +98,11 @@ class StreamText:
             self.failed(ctx)
             window.broken = True
             return ctx.release(held + len(text)) if self.holds else part
-        edits = self._decide(ctx, window, release)
+        try:
+            edits = self._decide(ctx, window, release)
+        except Exception:
+            ctx.hold()  # where the failure is passed over, what is held goes out before this delta
+            raise
         if not self.holds or (not held and not edits and release.length == len(text)):
             return part
         return ctx.release(release.length, edits)
@@ -106,7 +110,7 @@ class StreamText:
     def end(self, ctx: StreamContext, block: str) -> list[Chunk]:
         """End the window of a block (see `block_key`); return what is left of it."""
         window = _windows(ctx).pop(block, None)
-        if window is None or window.broken:
+        if window is None or window.broken or self._lost(ctx, window, block):
             return []
         held = window.hold.held
         try:
@@ -130,6 +134,10 @@ class StreamText:
             out += release.text[position:start] + new
             position = end
         return out + release.text[position:]
+
+    def _lost(self, ctx: StreamContext, window: _Window, block: str) -> bool:
+        """Whether what a window holds has gone out without it, since the hook failed and was passed over."""
+        return self.holds and window.hold.held > 0 and block not in ctx.held_blocks
 
     def _decide(self, ctx: StreamContext, window: _Window, release: Release) -> list[tuple[int, int, str]]:
         """Report what was found in a stretch; return the edits that take it out."""

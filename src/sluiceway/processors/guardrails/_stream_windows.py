@@ -71,7 +71,7 @@ class StreamWindows:
             return part
         name = block_key(part)
         block = self._blocks(ctx).get(name)
-        if block is None:
+        if block is None or self._lost(ctx, block, name):
             block = _Block(self.size, self.rules(ctx), self.max_hold_chars)
             self._blocks(ctx)[name] = block
         if block.broken:
@@ -89,7 +89,7 @@ class StreamWindows:
     async def end(self, ctx: StreamContext, name: str) -> list[Chunk]:
         """End a block (see `block_key`); return what is left of it."""
         block = self._blocks(ctx).pop(name, None)
-        if block is None or block.broken:
+        if block is None or block.broken or self._lost(ctx, block, name):
             return []
         try:
             windows = block.windows.flush()
@@ -102,6 +102,10 @@ class StreamWindows:
     async def end_all(self, ctx: StreamContext) -> list[Chunk]:
         """End all blocks, oldest first; return what is left of them."""
         return [chunk for name in list(self._blocks(ctx)) for chunk in await self.end(ctx, name)]
+
+    def _lost(self, ctx: StreamContext, block: _Block, name: str) -> bool:
+        """Whether what a block holds has gone out without it, since the hook failed and was passed over."""
+        return self.holds and block.windows.held > 0 and name not in ctx.held_blocks
 
     async def _settle(
         self, ctx: StreamContext, block: _Block, name: str, windows: Sequence[Window], part: Chunk | None

@@ -18,7 +18,7 @@ from sluiceway.processors.guardrails._inquiry import ErrorStrategy, OnDetection
 from sluiceway.processors.guardrails._options import (
     SURFACES,
     checked_one_of,
-    checked_ratio,
+    checked_policy,
     checked_size,
 )
 from sluiceway.processors.guardrails._text_guard import TextGuard, guard_effects
@@ -73,7 +73,7 @@ class SystemPromptScrubber(TextGuard):
     Raises:
         ConfigurationError: An option of a value that is not allowed.
 
-    Example:
+    Examples:
         >>> SystemPromptScrubber(redaction_method="placeholder").id
         'system-prompt-scrubber'
     """
@@ -99,9 +99,8 @@ class SystemPromptScrubber(TextGuard):
         on_violation: OnViolation | None = None,
         on_error: OnError = "raise",
     ) -> None:
-        checked_one_of(id, "strategy", strategy, ("block", "warn", "filter", "redact"))
+        checked_policy(id, strategy, ("block", "warn", "filter", "redact"), threshold)
         checked_one_of(id, "redaction_method", redaction_method, ("mask", "placeholder", "remove"))
-        checked_ratio(id, "threshold", threshold)
         checked_size(id, "buffer_size", buffer_size)
         if not isinstance(placeholder_text, str):  # pyright: ignore[reportUnnecessaryIsInstance]
             raise ConfigurationError(f"{id}: placeholder_text={placeholder_text!r} is not allowed; give a text")

@@ -98,6 +98,15 @@ class TextGuard(Processor):
         del message
         return self._input_surfaces
 
+    def covers(self, hook: HookName) -> frozenset[str]:
+        """Return what is looked at in a hook, of `text`, `reasoning`, `tool-args`, `tool-results` and `object`."""
+        if hook != "process_input":
+            return frozenset(self._output_surfaces)
+        if self.last_message_only:  # the user's, which is text
+            return frozenset({"text"} & set(self._input_surfaces))
+        user, answer = Message("", role="user"), Message("", role="assistant")
+        return frozenset(self.surfaces_for(user)) & {"text"} | frozenset(self.surfaces_for(answer)) - {"text"}
+
     def replace(self, ctx: HookContext, finding: Finding, value: str) -> str:
         """Return what stands in the place of a finding."""
         del ctx, finding, value

@@ -136,7 +136,12 @@ class PIIVault:
             return book
 
     def forget(self, thread_id: str, resource_id: str | None = None) -> None:
-        """Drop what is kept of a thread."""
+        """Drop what is kept of a thread.
+
+        Args:
+            thread_id: The thread.
+            resource_id: Whose thread it is; None: nobody's.
+        """
         with self._lock:
             self._threads.pop((resource_id, thread_id), None)
 

@@ -73,6 +73,11 @@ class Windows:
         self._released = 0
         self._spans: list[Span] = []
 
+    @property
+    def held(self) -> int:
+        """How many characters are held."""
+        return self._end - self._released
+
     def feed(self, text: str) -> list[Window]:
         """Take the next piece; return the windows that it completes, in order.
 

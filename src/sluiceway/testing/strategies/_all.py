@@ -47,7 +47,10 @@ T = TypeVar("T")
 def from_source(make: Callable[[Source], T]) -> SearchStrategy[T]:
     """Return the strategy of what a generator of one's own makes.
 
-    Example:
+    Args:
+        make: Called with a `Source` for each example.
+
+    Examples:
         >>> from hypothesis import find
         >>> find(from_source(lambda source: source.integer(3, 9)), lambda number: True)
         3
@@ -56,7 +59,11 @@ def from_source(make: Callable[[Source], T]) -> SearchStrategy[T]:
 
 
 def texts(pieces: Sequence[str] = SAMPLES) -> SearchStrategy[str]:
-    """Texts of up to six pieces: prose, personal data, odd characters, unless others are given."""
+    """Texts of up to six pieces: prose, personal data, odd characters, unless others are given.
+
+    Args:
+        pieces: What they are made of.
+    """
     return from_source(lambda source: make_text(source, pieces))
 
 
@@ -91,17 +98,30 @@ def chunk_streams() -> SearchStrategy[list[Chunk]]:
 
 
 def processors(kind: ListKind = "input") -> SearchStrategy[Processor]:
-    """Processors for a list, each with one of a closed set of behaviours, which its id names."""
+    """Processors for a list, each with one of a closed set of behaviours, which its id names.
+
+    Args:
+        kind: The list that they are for.
+    """
     return from_source(lambda source: make_processor(source, kind))
 
 
 def chains(kind: ListKind = "input", *, most: int = 4) -> SearchStrategy[list[Processor]]:
-    """Lists of such processors, with ids of their own."""
+    """Lists of such processors, with ids of their own.
+
+    Args:
+        kind: The list.
+        most: How long a list gets.
+    """
     return from_source(lambda source: make_chain(source, kind, most=most))
 
 
 def workflows(kind: ListKind = "input") -> SearchStrategy[Workflow]:
-    """Open workflows of such processors: one after the other, side by side with a merge, one of several."""
+    """Open workflows of such processors: one after the other, side by side with a merge, one of several.
+
+    Args:
+        kind: The list that they are for.
+    """
     return from_source(lambda source: make_workflow(source, kind))
 
 
@@ -111,5 +131,9 @@ def model_scripts() -> SearchStrategy[list[Reply]]:
 
 
 def delays(most_s: float = 0.01) -> SearchStrategy[float]:
-    """Seconds to wait, none more often than not."""
+    """Seconds to wait, none more often than not.
+
+    Args:
+        most_s: The longest, in seconds.
+    """
     return from_source(lambda source: make_delay_s(source, most_s))

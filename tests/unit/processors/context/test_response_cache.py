@@ -12,7 +12,7 @@ import anyio
 import pytest
 
 from sluiceway import Agent, Processor, Tool, tool
-from sluiceway.engine import StepResult, ToolOutcome, use_clock
+from sluiceway.engine import StepResult, ToolCall, ToolOutcome, use_clock
 from sluiceway.errors import MessageError
 from sluiceway.messages import Chunk, FilePart, Message, Prompt, PromptMessage, PromptText, SourcePart, Usage
 from sluiceway.models import Reply, ScriptedModel
@@ -23,13 +23,15 @@ from sluiceway.processors import (
     ResponseCache,
     build_response_cache_key,
 )
-from sluiceway.processors.context._cache_values import decoded, encoded, with_results
+from sluiceway.processors.context._cache_values import decoded, encoded, processed_chunks, with_results
 from sluiceway.tools import RequestContext
 from tests.support.models import StallingModel
 from tests.support.runs import Entry, by, calls_tool, collect, each_entry, lines, make_agent
 from tests.support.workflows import FakeClock
 
 pytestmark = pytest.mark.anyio
+
+KEY = "response:a6c6902e89544cbacf758ff27772206ea862fccae63cc7578d7795c871de56b1"
 
 ANSWERS = ("a0", "a1", "a2", "a3")
 
@@ -88,6 +90,48 @@ def test_a_key_is_the_same_for_the_same_and_differs_for_everything_else() -> Non
     keys = [build_response_cache_key(inputs(**changed)) for changed in ({}, *others)]
     assert len(set(keys)) == len(keys)
     assert all(key.startswith("response:") and len(key) == len("response:") + 64 for key in keys)
+
+
+def test_keys_stay_the_same_from_one_program_to_the_next() -> None:
+    """What one process has kept another finds; whoever changes the key on purpose counts its version up."""
+    assert build_response_cache_key(inputs()) == KEY
+
+
+def test_a_processed_step_becomes_the_chunks_it_was_delivered_as() -> None:
+    source, file = SourcePart("s", "https://x.test"), FilePart(b"ii", "text/a")
+    calls = (ToolCall("c1", "look", {"q": 1}), ToolCall("c2", "search", {}, True))
+    step = StepResult(
+        0,
+        text="hi",
+        reasoning="hm",
+        tool_calls=calls,
+        tool_results=(ToolOutcome("c1", "look", 7), ToolOutcome("c2", "search", 8)),
+        sources=(source,),
+        files=(file,),
+        finish_reason="tool-calls",
+        usage=Usage(1, 2),
+    )
+    raw = [Chunk("text-delta", {"id": "t", "text": "raw"}, "r"), Chunk("finish", {"reason": "length"}, "r")]
+    made = processed_chunks(step, raw)
+    assert made is not None
+    local = {"tool_call_id": "c1", "tool_name": "look", "provider_executed": False}
+    remote = {"tool_call_id": "c2", "tool_name": "search", "provider_executed": True}
+    assert [(chunk.type, dict(chunk.payload)) for chunk in made] == [
+        ("reasoning-start", {"id": "reasoning-1"}),
+        ("reasoning-delta", {"id": "reasoning-1", "text": "hm"}),
+        ("reasoning-end", {"id": "reasoning-1"}),
+        ("text-start", {"id": "text-1"}),
+        ("text-delta", {"id": "text-1", "text": "hi"}),
+        ("text-end", {"id": "text-1"}),
+        ("source", {"part": source}),
+        ("file", {"part": file}),
+        ("tool-call", {**local, "args": {"q": 1}}),
+        ("tool-call", {**remote, "args": {}}),
+        ("tool-result", {**remote, "result": 8}),
+        ("tool-result", {**local, "result": 7}),
+        ("finish", {"reason": "length", "usage": Usage(1, 2)}),
+    ]
+    assert {chunk.run_id for chunk in made} == {"r"}
 
 
 @pytest.mark.parametrize(

@@ -10,11 +10,12 @@ import pytest
 from pydantic import BaseModel
 
 from sluiceway import Agent, Processor, Tool
-from sluiceway.errors import ConfigurationError
-from sluiceway.messages import Usage
+from sluiceway.errors import ConfigurationError, SluicewayError
+from sluiceway.messages import Chunk, Usage
 from sluiceway.models import Reply, ScriptedModel
 from sluiceway.processors import PIIDetector, StructuredOutputProcessor
-from sluiceway.processors.context._structured_value import Misfit, Shape, Value, partial_value
+from sluiceway.processors.context._structured_value import Misfit, Shape, Value, _embedded, partial_value
+from tests.support.models import ChunkModel
 from tests.support.runs import Entry, by, calls_tool, collect, each_entry, lines, make_agent
 
 
@@ -268,6 +269,19 @@ async def test_the_calls_of_a_structuring_model_are_booked() -> None:
     assert told[1] == "system: Prices in euros."
     assert "was not the JSON that was asked for" in told[2]
     assert told[3] == "user: tea and milk"
+
+
+async def test_a_structuring_model_that_breaks_off_is_an_error() -> None:
+    model = ChunkModel([Chunk("text-delta", {"id": "t", "text": BASKET}), Chunk("finish", {"reason": "error"})])
+    agent, _ = make_agent("tea", output_processors=[StructuredOutputProcessor(Basket, model=model)])
+    with pytest.raises(SluicewayError, match=r"the structuring model \S+ ended with an error"):
+        await agent.generate("q")
+
+
+def test_a_text_full_of_objects_is_looked_at_up_to_a_bound() -> None:
+    found = list(_embedded("{} " * 1000))
+    assert 1 <= len(found) < 1000
+    assert found == [{}] * len(found)
 
 
 @pytest.mark.parametrize(("strategy", "object_"), [("warn", None), ("fallback", 0)])

@@ -182,6 +182,20 @@ async def test_objects_count_as_what_they_have_become() -> None:
     assert [chunk.get("object") for chunk in ran.of("object")] == [{"a": "w"}, {"a": "w w w"}]
 
 
+async def test_an_object_that_is_too_long_ends_the_objects() -> None:
+    """A shorter one behind it does not pass as if nothing had been left out."""
+
+    def objects(ctx: Any) -> Any:
+        if ctx.part.type != "text-delta":
+            return ctx.part
+        return Chunk("object", {"object": {"a": words(int(ctx.part.text))}, "final": False}, ctx.part.run_id)
+
+    makes = Processor.of("makes", process_output_stream=objects)
+    model = ChunkModel([*deltas("1", "5", "2"), Chunk("finish", {"reason": "stop"})])
+    ran = await collect(Agent(id="a", model=model, output_processors=[makes, limiter(4)]), "go")
+    assert [chunk.get("object") for chunk in ran.of("object")] == [{"a": "w"}]
+
+
 async def test_the_notice_goes_out_once_per_step() -> None:
     agent, _ = make_agent(Reply(text=["one ", "two ", "three ", "four "]), output_processors=[limiter(1)])
 

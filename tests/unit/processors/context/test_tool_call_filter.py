@@ -118,3 +118,12 @@ async def test_steps_without_a_filtered_call_keep_their_ids() -> None:
 
     assert lines(model.prompts[0])[2:4] == ["assistant: 3 rows", "assistant: (hm) + answer"]
     assert model.prompts[0].messages[3].content[0].provider_metadata == {"openai": {"item_id": "rs_1"}}
+
+
+@pytest.mark.parametrize(("preserve", "kept"), [(True, ["assistant: short"]), (False, [])])
+async def test_what_the_model_saw_of_a_result_stays_if_that_is_wanted(preserve: bool, kept: list[str]) -> None:
+    reply = [done("c1", model_output="short")]
+    only = ToolCallFilter(filter_after_tool_steps=0, preserve_model_output=preserve)
+    agent, model = make_agent(input_processors=[only])
+    await agent.generate([Message("q1"), Message(role="assistant", parts=reply), Message("q2")])
+    assert [line for line in lines(model.prompts[0]) if line.startswith("assistant")] == kept

@@ -5,7 +5,8 @@ from __future__ import annotations
 import pytest
 
 from sluiceway.processors.detectors import PII_RULE_TYPES, PIIRules, Rule, Span, find
-from sluiceway.processors.detectors import _contact as contact
+from sluiceway.processors.detectors import _phone as phone
+from sluiceway.processors.detectors._email import email_rules
 from sluiceway.processors.detectors._network import ip_rules, url_rules, uuid_rules
 from sluiceway.processors.detectors._secrets import api_key_rules
 from sluiceway.processors.detectors._wallets import wallet_rules
@@ -34,7 +35,7 @@ def found(rules: tuple[Rule, ...], text: str) -> list[str]:
     ],
 )
 def test_emails(text: str, expected: list[str]) -> None:
-    assert found(contact.email_rules(), text) == expected
+    assert found(email_rules(), text) == expected
 
 
 PHONES = [
@@ -74,8 +75,8 @@ NO_PHONES = [
 def test_phone_numbers(number: str, metadata: str, monkeypatch: pytest.MonkeyPatch) -> None:
     """With the extra and without it."""
     if metadata == "missing":
-        monkeypatch.setattr(contact, "_numbering_plans", lambda: None)
-    assert found(contact.phone_rules(), f"call {number}, please") == [number]
+        monkeypatch.setattr(phone, "_numbering_plans", lambda: None)
+    assert found(phone.phone_rules(), f"call {number}, please") == [number]
 
 
 @pytest.mark.parametrize("metadata", ["installed", "missing"])
@@ -84,51 +85,51 @@ def test_order_numbers_and_times_are_no_phone_numbers(
     text: str, metadata: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     if metadata == "missing":
-        monkeypatch.setattr(contact, "_numbering_plans", lambda: None)
-    assert found(contact.phone_rules(), f"see {text} there") == []
+        monkeypatch.setattr(phone, "_numbering_plans", lambda: None)
+    assert found(phone.phone_rules(), f"see {text} there") == []
 
 
 @pytest.mark.parametrize("joint", [",", ";", "|", "\n", ", ", " / ", " or "])
 def test_phone_numbers_in_a_row_are_all_found(joint: str) -> None:
     numbers = ["415-555-0100", "+49 30 901820", "(415) 555-0101"]
-    assert found(contact.phone_rules(), joint.join(numbers)) == numbers
+    assert found(phone.phone_rules(), joint.join(numbers)) == numbers
 
 
 @pytest.mark.parametrize("joint", [*"\u2010\u2011\u2013\u2212\u00a0\u2009\u202f\u3000.", "\n", "\r\n "], ids=ascii)
 def test_phone_numbers_may_be_parted_as_a_model_parts_them(joint: str) -> None:
     for number in (f"+49 30{joint}901820", f"(415) 555{joint}0100", f"+1 415{joint}555 0100"):
-        assert found(contact.phone_rules(), f"call {number}, please") == [number]
+        assert found(phone.phone_rules(), f"call {number}, please") == [number]
 
 
 @pytest.mark.parametrize(
     "number", ["＋４９　３０　９０１８２０", "（４１５）５５５－０１００", "٠٢٠ ٧٩٤٦ ٠٩٥٨", "０２０ ７９４６ ０９５８"]
 )
 def test_phone_numbers_may_have_the_digits_of_any_script(number: str) -> None:
-    assert found(contact.phone_rules(), f"call {number}, please") == [number]
+    assert found(phone.phone_rules(), f"call {number}, please") == [number]
 
 
 @pytest.mark.parametrize("before", ["**", "* ", "- **", "* **"])
 def test_markup_hides_no_phone_number(before: str) -> None:
     for number in ("+49 30 901820", "(415) 555-0100", "020 7946 0958"):
-        assert found(contact.phone_rules(), f"{before}{number}**") == [number]
+        assert found(phone.phone_rules(), f"{before}{number}**") == [number]
 
 
 @pytest.mark.parametrize("text", ["+49 30 901820\n12 items", "call 020 7946 0958\n12 items"])
 def test_a_number_that_ends_with_its_line_does_not_take_the_next(text: str) -> None:
-    assert found(contact.phone_rules(), text) == [text.removeprefix("call ").partition("\n")[0]]
+    assert found(phone.phone_rules(), text) == [text.removeprefix("call ").partition("\n")[0]]
 
 
 @pytest.mark.parametrize("text", ["415\n555\n0100", "020\n7946\n0958", "1 " * 12, "0 " * 12], ids=ascii)
 def test_columns_and_lone_digits_are_no_phone_numbers(text: str) -> None:
-    assert found(contact.phone_rules(), text) == []
+    assert found(phone.phone_rules(), text) == []
 
 
 def test_a_second_number_in_brackets_is_not_half_taken_by_the_first() -> None:
-    assert found(contact.phone_rules(), "+49 30 901820 (415) 555-0100") == ["+49 30 901820", "(415) 555-0100"]
+    assert found(phone.phone_rules(), "+49 30 901820 (415) 555-0100") == ["+49 30 901820", "(415) 555-0100"]
 
 
 def test_a_number_that_nobody_gives_out_is_no_phone_number() -> None:
-    assert found(contact.phone_rules(), "+49 1 23456789012") == []
+    assert found(phone.phone_rules(), "+49 1 23456789012") == []
 
 
 @pytest.mark.parametrize(

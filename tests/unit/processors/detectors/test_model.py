@@ -11,6 +11,7 @@ from sluiceway.errors import ConfigurationError
 from sluiceway.models import EchoModel, Reply, ScriptedModel
 from sluiceway.processors import ModerationProcessor, PIIDetector, Span
 from sluiceway.processors.detectors import FLAGGED, ModelDetector, ModelTask, Verdict
+from sluiceway.processors.detectors._verdict import verdict_schema
 from tests.support.judges import Judge, scores
 from tests.support.runs import make_agent
 
@@ -124,3 +125,28 @@ async def test_a_broken_stream_of_the_model_is_no_verdict() -> None:
 def test_a_task_holds_what_is_asked() -> None:
     task = ModelTask(instructions="Look.", types=("a",))
     assert ModelDetector(None, task).model is None
+
+
+@pytest.mark.parametrize("spans", [False, True])
+@pytest.mark.parametrize("text", [False, True])
+def test_a_model_is_asked_for_this_shape(spans: bool, text: bool) -> None:
+    number = {"type": "number", "minimum": 0, "maximum": 1}
+    scores = {
+        "type": "object",
+        "properties": {"a": number, "b": number},
+        "required": ["a", "b"],
+        "additionalProperties": False,
+    }
+    quote = {"text": {"type": "string"}, "type": {"type": "string", "enum": ["a", "b"]}, "score": number}
+    item = {"type": "object", "properties": quote, "required": list(quote), "additionalProperties": False}
+    fields: dict[str, object] = {"scores": scores, "reason": {"type": "string"}}
+    if spans:
+        fields["spans"] = {"type": "array", "items": item}
+    if text:
+        fields["text"] = {"type": "string"}
+    assert verdict_schema(["a", "b"], spans=spans, text=text) == {
+        "type": "object",
+        "properties": fields,
+        "required": list(fields),
+        "additionalProperties": False,
+    }

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 
+from sluiceway.processors.detectors import PIIRules, Span
 from sluiceway.processors.detectors import _numbers as numbers
 from sluiceway.processors.detectors._checksums import base58check, bech32, iban_valid, luhn
 from sluiceway.processors.detectors._numbers import card_rules, iban_rules, ssn_rules
@@ -210,3 +211,23 @@ def test_checksums_of_wallets_and_accounts() -> None:
     assert bech32("bc1qar0srrr7xfkvy5l643lydnw9re59gtzzwf5mdq")
     assert not bech32("bc1qar0srrr7xfkvy5l643lydnw9re59gtzzwf5mdp")
     assert not bech32("qqqq")
+
+
+@pytest.mark.parametrize(
+    ("text", "is_card"),
+    [
+        ("4111 1111 1111 1111", True),
+        ("4111 1111\n1111 1111", True),
+        ("4111.1111.1111.1111", True),
+        ("41 11 11 11 11 11 11 11", True),
+        ("41111 11111 11111 1", True),
+        ("411111 1111111111", True),
+        ("3714\n496353\n98431", True),
+        # Over lines and with full stops only in the groups that cards are written in.
+        ("411111\n1111111111", False),
+        ("411111.1111111111", False),
+    ],
+)
+def test_a_card_is_grouped_as_people_group_it(text: str, is_card: bool) -> None:
+    span = Span(0, len(text), "credit-card", 0.95, "credit-card")
+    assert PIIRules(["credit-card"]).find(text) == ((span,) if is_card else ())

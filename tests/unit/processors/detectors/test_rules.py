@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from time import thread_time
 
 import pytest
 import regex
@@ -10,7 +11,8 @@ import regex
 from sluiceway.errors import ConfigurationError
 from sluiceway.processors.detectors import Detection, Detector, Finding, HoldBack, InjectionRules, PIIRules, Span, unite
 from sluiceway.processors.detectors._custom import custom_rule
-from sluiceway.processors.detectors._probe import probe_of
+from sluiceway.processors.detectors._patience import Patience
+from sluiceway.processors.detectors._probe import probe_of, tokens
 from sluiceway.processors.detectors._rule import Rule, find, opens_with
 
 
@@ -135,6 +137,32 @@ def test_a_pattern_that_takes_too_long_is_stopped(monkeypatch: pytest.MonkeyPatc
         HoldBack([rule], max_hold_chars=10_000).feed("a" * 5000 + "b")
 
 
+@pytest.mark.parametrize("cut", [1, 50, 10_000])
+def test_the_searches_of_a_stranger_s_pattern_share_one_limit(cut: int) -> None:
+    """Each line takes it a few milliseconds, well within the limit; there are many, and a chunk is a search."""
+    rule = custom_rule("x", r"(?:[^,\n]*?,){5}[^,\n]*?(?:[^,\n]*?,)+X", option="o")
+    object.__setattr__(rule, "timeout_s", 0.1)
+    text = ("a,b,c,d" * 24 + "\n") * 300
+    window = HoldBack([rule], max_hold_chars=100_000)
+    started = thread_time()
+    with pytest.raises(TimeoutError):
+        _ = [window.feed(text[start : start + cut]) for start in range(0, len(text), cut)]
+    assert thread_time() - started < 1.5
+
+
+def test_a_long_text_has_more_time() -> None:
+    patience = Patience(0.1, 1_000_000)
+    patience.over(lambda *_, **__: None)("", 0)
+    assert 5 < patience._left_s <= 10.1
+    short = Patience(1e-9)
+    looked = short.over(lambda *_, **__: sum(range(10_000)))
+    looked("", 0)
+    with pytest.raises(TimeoutError):
+        looked("", 0)
+    short.more(100_000)
+    assert looked("", 0) == sum(range(10_000))
+
+
 def test_a_window_holds_nothing_of_prose_but_the_word_at_its_end() -> None:
     window = HoldBack(PIIRules().rules)
     held = [(window.feed(piece).length, window.held) for piece in ("Hello th", "ere, how", " are you? ")]
@@ -190,3 +218,77 @@ def test_matches_of_one_rule_that_share_characters_become_one_finding(text: str)
 
     assert [(f.start, f.end) for f in unite(find(rules, text))] == [(0, len(text))]
     assert [(r.offset + f.start, r.offset + f.end) for r in releases for f in r.findings] == [(0, len(text))]
+
+
+@pytest.mark.parametrize(
+    ("text", "span"),
+    [
+        ("see https://x.test/a, then", Span(4, 20, "url", 0.9, "url")),
+        ("go to www.example.org!", Span(6, 21, "url", 0.9, "url")),
+        ("at 2001:db8::1: up", Span(3, 14, "ip-address", 0.9, "ipv6")),
+        ("at 192.168.10.7.", Span(3, 15, "ip-address", 0.8, "ipv4")),
+        (
+            "id 123e4567-e89b-12d3-a456-426614174000",
+            Span(3, 39, "uuid", 0.9, "uuid"),
+        ),
+        (
+            "to 1A1zP1eP5QGefi2DMPTfTL5SLmv7DivfNa",
+            Span(3, 37, "crypto-wallet", 0.95, "base58-address"),
+        ),
+        (
+            "to bc1qw508d6qejxtdg4y5r3zarvary0c5xw7kv8f3t4",
+            Span(3, 45, "crypto-wallet", 0.95, "bech32-address"),
+        ),
+        (
+            "to 0x52908400098527886E0F7030069857D2E4169EE7",
+            Span(3, 45, "crypto-wallet", 0.85, "hex-address"),
+        ),
+    ],
+)
+def test_a_finding_says_where_what_how_sure_and_by_which_rule(text: str, span: Span) -> None:
+    assert PIIRules([span.type]).find(text) == (span,)
+
+
+@pytest.mark.parametrize(
+    ("pattern", "pieces"),
+    [
+        (r"a\d$", ["a", r"\d", "$"]),
+        (r"[a]b", ["b"]),
+        (r"[]a]b", ["b"]),
+        (r"[^]a]b", ["b"]),
+        (r"[[:alpha:]x]b", ["b"]),
+        (r"[a[b]c", ["c"]),
+        (r"(?V1)[a[b]c]d", [*"(?V1)", "d"]),
+    ],
+)
+def test_what_stands_outside_of_character_sets(pattern: str, pieces: list[str]) -> None:
+    assert [piece for piece, in_set in tokens(regex.compile(pattern)) if not in_set] == pieces
+
+
+@pytest.mark.parametrize(
+    ("words", "text", "found"),
+    [
+        ([".NET"], "use .NET now", [".NET"]),
+        (["C++"], "in C++11 and C++.", ["C++", "C++"]),
+        (["Falcon"], "Falcons, a falcon, xFalcon", ["falcon"]),
+    ],
+)
+def test_words_with_signs_at_their_ends(words: list[str], text: str, found: list[str]) -> None:
+    assert spans_of(custom_rule("x", words, option="o"), text) == found
+
+
+@pytest.mark.parametrize(
+    ("text", "value"),
+    [
+        ("password = correcth0rsebatterystaple", "correcth0rsebatterystaple"),
+        ("token=a1b2c3d4e5f6g7h8", "a1b2c3d4e5f6g7h8"),
+        ("password = correcthorsebatterystaple", None),
+        ("api_key: abcdefghijklmnop", None),
+        ("password = a1b2c3d4", None),
+        ("password = 123456789012345", None),
+        ("password = a1a1a1a1a1a1a1a1", None),
+    ],
+)
+def test_what_a_name_calls_secret_has_to_look_random(text: str, value: str | None) -> None:
+    found = [text[span.start : span.end] for span in PIIRules(["api-key"]).find(text)]
+    assert found == ([] if value is None else [value])

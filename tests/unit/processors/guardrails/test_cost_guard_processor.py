@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import json
 import sys
+from datetime import date
+from importlib.resources import files
 from pathlib import Path
 from typing import Any
 
@@ -298,6 +301,18 @@ async def test_a_model_that_a_hook_chose_needs_a_price_before_the_step() -> None
     assert other.calls == []
 
 
+def test_each_price_of_the_library_says_where_it_was_found() -> None:
+    text = files("sluiceway.processors.guardrails").joinpath("prices.json").read_text(encoding="utf-8")
+    shipped = json.loads(text)
+    sources = shipped["sources"]
+    assert {price["source"] for price in shipped["prices"].values()} == set(sources)
+    assert all(source["url"].startswith("https://") and source["what"] for source in sources.values())
+    for name, price in shipped["prices"].items():
+        assert name.startswith(("anthropic/", "openai/"))
+        assert 0 < price.get("cached_input", 0.001) < price["input"] < price["output"]
+    assert date.fromisoformat(shipped["as_of"]) >= date(2026, 11, 30)
+
+
 def test_prices_round_up_and_know_dates_and_caches() -> None:
     table = PriceTable({"mine": Price(2, 8, 0.5)})
     assert table.find("anyone", "mine") == Price(2, 8, 0.5)
@@ -311,6 +326,8 @@ def test_prices_round_up_and_know_dates_and_caches() -> None:
     assert price.nano_usd(Usage(1000, 100)) == 2_000_000 + 800_000
     assert price.nano_usd(Usage(1000, 0, details=(("cached_tokens", 400),))) == 1_200_000 + 200_000
     assert Price(0.0001, 0).nano_usd(Usage(1, 0)) == 1
+    assert Price(1.0, 2.0).nano_usd(Usage(93, 81)) == 255_000  # binary fractions have it a little above
+    assert Price(0.15, 0.6).nano_usd(Usage(1, 1)) == 750
 
 
 @pytest.mark.parametrize(

@@ -39,6 +39,14 @@ async def test_only_users_and_long_enough_messages_are_looked_at() -> None:
     assert [k and k["iso_code"] for k in kept] == [None, None, "en"]
 
 
+async def test_texts_in_attachments_are_read_and_translated_too() -> None:
+    said = {"role": "user", "content": "Hi", "attachments": [{"type": "text", "text": GERMAN}]}
+    judge = Judge(lambda text: {"language": "de", "confidence": 0.9, "text": f"T({text})"})
+    kept, _, _ = await noted(LanguageDetector(), said)
+    _, seen, _ = await noted(LanguageDetector(strategy="translate", model=judge), said)
+    assert (kept[0] and kept[0]["iso_code"], seen) == ("de", f"user: T(Hi) + T({GERMAN})")
+
+
 async def test_block_and_warn() -> None:
     seen: list[Any] = []
     _, _, blocked = await noted(LanguageDetector(strategy="block"), GERMAN)

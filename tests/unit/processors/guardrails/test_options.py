@@ -9,7 +9,14 @@ from typing import Any
 import pytest
 
 from sluiceway.errors import ConfigurationError
-from sluiceway.processors import PIIDetector, PromptInjectionDetector, UnicodeNormalizer
+from sluiceway.processors import (
+    LanguageDetector,
+    PIIDetector,
+    PIIVault,
+    PromptInjectionDetector,
+    SystemPromptScrubber,
+    UnicodeNormalizer,
+)
 
 PII: list[tuple[dict[str, Any], str]] = [
     ({"strategy": "rewrite"}, r"pii-detector: strategy='rewrite' is not allowed; give one of 'block', 'warn'"),
@@ -55,6 +62,10 @@ def test_pii_detector(options: dict[str, Any], says: str) -> None:
         (lambda: PromptInjectionDetector(threshold=-1), "threshold=-1"),
         (lambda: PromptInjectionDetector(surfaces=["x"]), "surfaces does not know 'x'"),
         (lambda: PromptInjectionDetector(last_message_only=1), "last_message_only=1"),  # pyright: ignore[reportArgumentType]
+        (lambda: LanguageDetector(strategy="redact"), "language-detector: strategy='redact' is not allowed"),  # pyright: ignore[reportArgumentType]
+        (lambda: LanguageDetector(detector=3), r"detector=3 is not allowed; give an object with `detect`"),  # pyright: ignore[reportArgumentType]
+        (lambda: LanguageDetector(provider_options=3), "provider_options=3 is not allowed"),  # pyright: ignore[reportArgumentType]
+        (lambda: LanguageDetector(instructions=" "), "instructions must be a text that is not empty"),
         (lambda: UnicodeNormalizer(trim=None), "unicode-normalizer: trim=None is not allowed"),  # pyright: ignore[reportArgumentType]
         (lambda: UnicodeNormalizer(compatibility="nfkc"), "compatibility='nfkc' is not allowed"),  # pyright: ignore[reportArgumentType]
     ],
@@ -102,3 +113,64 @@ def test_effects_follow_the_strategy(strategy: Any, hook: Any, writes: set[str])
 def test_effects_of_the_other_guards() -> None:
     guards = [PromptInjectionDetector(), PromptInjectionDetector(strategy="rewrite"), UnicodeNormalizer()]
     assert [set(guard.effects.writes) for guard in guards] == [set(), {"messages"}, {"messages"}]
+
+
+@pytest.mark.parametrize(
+    ("make", "message"),
+    [
+        (
+            lambda: SystemPromptScrubber(strategy="hide"),  # pyright: ignore[reportArgumentType]
+            "system-prompt-scrubber: strategy='hide' is not allowed; give one of 'block', 'warn', 'filter', 'redact'",
+        ),
+        (
+            lambda: SystemPromptScrubber(redaction_method="hash"),  # pyright: ignore[reportArgumentType]
+            "system-prompt-scrubber: redaction_method='hash' is not allowed; give one of 'mask', 'placeholder',",
+        ),
+        (
+            lambda: SystemPromptScrubber(threshold=2),
+            "system-prompt-scrubber: threshold=2 is not allowed; give a number from 0 to 1",
+        ),
+        (
+            lambda: SystemPromptScrubber(buffer_size=0),
+            "system-prompt-scrubber: buffer_size=0 is not allowed; give a whole number above 0",
+        ),
+        (lambda: PIIDetector(threshold=2), "pii-detector: threshold=2 is not allowed; give a number from 0 to 1"),
+        (
+            lambda: PIIDetector(vault=PIIVault()),
+            "pii-detector: a vault is for reversible=True",
+        ),
+        (
+            lambda: PIIDetector(reversible=1),  # pyright: ignore[reportArgumentType]
+            "pii-detector: reversible=1 is not allowed; give True or False",
+        ),
+        (
+            lambda: PIIDetector(reversible=True, vault=3),  # pyright: ignore[reportArgumentType]
+            "pii-detector: vault=3 is not allowed; give a PIIVault, or None",
+        ),
+        (
+            lambda: LanguageDetector(min_text_length=-1),
+            "language-detector: min_text_length=-1 is not allowed; give a whole number from 0",
+        ),
+        (
+            lambda: LanguageDetector(threshold=2),
+            "language-detector: threshold=2 is not allowed; give a number from 0 to 1",
+        ),
+    ],
+)
+def test_an_error_says_whose_option_it_is(make: Callable[[], object], message: str) -> None:
+    with pytest.raises(ConfigurationError) as caught:
+        make()
+    assert str(caught.value).startswith(message)
+
+
+@pytest.mark.parametrize("kind", [PIIDetector, PromptInjectionDetector, LanguageDetector, SystemPromptScrubber])
+def test_what_is_to_happen_to_errors_and_violations_is_kept(kind: Any) -> None:
+    told: list[Any] = []
+    guard = kind(on_error="continue", on_violation=told.append, id="mine")
+    assert (guard.id, guard.on_error, guard.on_violation) == ("mine", "continue", told.append)
+
+
+def test_what_a_language_detector_does_where_nobody_says() -> None:
+    guard = LanguageDetector()
+    assert (guard.threshold, guard.strategy, guard.min_text_length) == (0.7, "detect", 10)
+    assert (guard.preserve_original, guard.last_message_only) == (True, False)

@@ -5,10 +5,12 @@ from __future__ import annotations
 import base64
 from typing import Any
 
+import anyio
 import pytest
 
 from sluiceway.models import Reply
-from sluiceway.processors import PromptInjectionDetector
+from sluiceway.processors import Detection, DetectionEvent, PromptInjectionDetector
+from tests.support.judges import FlagsWord
 from tests.support.runs import calls_tool, lines, make_agent
 
 pytestmark = pytest.mark.anyio
@@ -91,3 +93,28 @@ async def test_a_surface_that_is_switched_off_is_not_looked_at() -> None:
     guard, _ = detector(surfaces=["text"])
     agent, _ = fetching(guard)
     assert (await agent.generate("hi")).text == "done"
+
+
+async def test_a_detector_of_ones_own_is_asked_and_told_of() -> None:
+    told: list[DetectionEvent] = []
+    guard, _ = detector(detector=FlagsWord("abracadabra", "injection", 0.9), on_detection=told.append)
+    agent, model = make_agent("ok", input_processors=[guard])
+    result = await agent.generate("abracadabra")
+    assert (result.finish_reason, len(model.calls)) == ("other", 0)
+    assert told == [
+        DetectionEvent("prompt-injection-detector", "process_input", result.run_id, 11, Detection({"injection": 0.9}))
+    ]
+
+
+async def test_a_detector_that_takes_too_long_has_not_checked() -> None:
+    class Slow:
+        async def detect(self, text: str, ctx: Any) -> Detection:
+            await anyio.sleep_forever()
+            return Detection()
+
+    guard, _ = detector(detector=Slow(), timeout=0.01)
+    agent, model = make_agent("ok", input_processors=[guard])
+    result = await agent.generate("hi")
+    assert (result.finish_reason, len(model.calls)) == ("other", 0)
+    assert result.tripwire is not None
+    assert result.tripwire.metadata == {"status": "not checked", "errors": ["StepTimeoutError"]}

@@ -10,7 +10,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from sluiceway import Message
-from sluiceway.messages import ReasoningPart, TextPart
+from sluiceway._types import MISSING
+from sluiceway.messages import ReasoningPart, TextPart, ToolPart
+from sluiceway.processors import PIIDetector
 from sluiceway.processors._texts import edit_texts
 from sluiceway.processors.detectors import Finding, Span, unite
 from sluiceway.processors.guardrails._scan import Scan
@@ -97,3 +99,28 @@ def test_a_key_of_many_rows_is_looked_at_once() -> None:
 def test_keys_can_be_looked_at_in_another_way() -> None:
     scan = Scan(look_for("x"), lambda finding, value: "#", look_at_keys=lambda _: ())
     assert scan.value({"x": "x"}) == {"x": "#"}
+
+
+@pytest.mark.anyio
+@pytest.mark.parametrize(
+    ("surfaces", "args", "result", "shown", "error"),
+    [
+        (["tool-args"], "[EMAIL]", "ann@x.org", "cc ann@x.org", "no ann@x.org"),
+        (["tool-results"], "ann@x.org", "[EMAIL]", "cc [EMAIL]", "no [EMAIL]"),
+        (["text"], "ann@x.org", "ann@x.org", "cc ann@x.org", "no ann@x.org"),
+    ],
+)
+async def test_calls_in_the_history_are_rewritten_where_they_are_looked_at(
+    surfaces: list[str], args: str, result: str, shown: str, error: str
+) -> None:
+    done = ToolPart("t", "c", {"to": "ann@x.org"}, "result", {"cc": "ann@x.org"}, model_output="cc ann@x.org")
+    failed = ToolPart("t", "d", {"to": "ann@x.org"}, "error", error="no ann@x.org")
+    plain = ToolPart("t", "e", {"to": "ann@x.org"}, "result", {"cc": "ann@x.org"})
+    asked = Message(role="assistant", parts=[done, failed, plain])
+    guard = PIIDetector(surfaces=surfaces, redaction_method="placeholder")
+    call = await guard.run_on([Message("hi"), asked, Message("and?")])
+    parts = [part for part in call.message_list.all[1].parts if isinstance(part, ToolPart)]
+    assert [part.args for part in parts] == [{"to": args}] * 3
+    assert [parts[0].result, parts[0].model_output] == [{"cc": result}, shown]
+    assert (parts[1].state, parts[1].error) == ("error", error)
+    assert (parts[2].result, parts[2].model_output) == ({"cc": result}, MISSING)

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from typing import Any
 
+import anyio
 import pytest
 
 from sluiceway import Processor
 from sluiceway.errors import ConfigurationError
 from sluiceway.models import Reply
-from sluiceway.processors import SystemPromptScrubber
-from tests.support.judges import Judge
+from sluiceway.processors import Detection, DetectionEvent, SystemPromptScrubber
+from tests.support.judges import FlagsPlace, Judge
 from tests.support.runs import collect, make_agent
 
 pytestmark = pytest.mark.anyio
@@ -70,6 +71,45 @@ async def test_a_model_finds_it_in_other_words() -> None:
     )
     ran = await answered(SystemPromptScrubber(model=judge, redaction_method="placeholder"), "it is azure", " seven, ok")
     assert ran.emitted == ran.result.text == "it is [SYSTEM_PROMPT], ok"
+
+
+async def test_a_detector_of_ones_own_and_what_it_is_told() -> None:
+    told: list[DetectionEvent] = []
+    scrubber = SystemPromptScrubber(
+        detector=FlagsPlace("azure", "system-prompt"),
+        redaction_method="remove",
+        on_detection=told.append,
+    )
+    ran = await answered(scrubber, "it is az", "ure seven")
+    assert ran.emitted == ran.result.text == "it is  seven"
+    assert [event.processor_id for event in told if event.detection.spans] == ["system-prompt-scrubber"]
+
+
+async def test_options_of_a_provider_reach_the_model() -> None:
+    judge = Judge(lambda _: {"scores": {}})
+    await answered(SystemPromptScrubber(model=judge, provider_options={"judge": {"effort": "low"}}), "it is azure")
+    assert [dict(call.provider_options) for call in judge.calls] == [{"judge": {"effort": "low"}}]
+
+
+async def test_only_the_surfaces_that_are_named_are_looked_at() -> None:
+    agent, _ = make_agent(
+        Reply(reasoning=["never tell anyone that the code"], text="never tell anyone that the code"),
+        output_processors=[SystemPromptScrubber(surfaces=["text"], redaction_method="placeholder")],
+    )
+    ran = await collect(agent, "hi", instructions=SECRET)
+    assert "".join(chunk.text for chunk in ran.of("reasoning-delta")) == "never tell anyone that the code"
+    assert ran.emitted == "[SYSTEM_PROMPT]"
+
+
+async def test_a_detector_that_takes_too_long_has_not_checked() -> None:
+    class Slow:
+        async def detect(self, text: str, ctx: Any) -> Detection:
+            await anyio.sleep_forever()
+            return Detection()
+
+    ran = await answered(SystemPromptScrubber(detector=Slow(), timeout=0.01), "it is azure")
+    assert (ran.emitted, ran.result.finish_reason) == ("", "other")
+    assert ran.result.tripwire.metadata == {"status": "not checked", "errors": ["StepTimeoutError"]}
 
 
 @pytest.mark.parametrize(

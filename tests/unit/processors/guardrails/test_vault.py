@@ -7,10 +7,12 @@ from typing import Any
 
 import pytest
 
-from sluiceway import RequestContext
+from sluiceway import RequestContext, tool
 from sluiceway.errors import ConfigurationError
+from sluiceway.messages import Message
 from sluiceway.models import Reply
 from sluiceway.processors import PIIDetector, PIIVault, PlaceholderRestorer
+from sluiceway.processors.guardrails._vault import RestoringTool, VaultBook
 from tests.support.judges import Judge
 from tests.support.runs import calls_tool, collect, lines, make_agent, reply_parts
 from tests.support.storing import THREAD, new_memory, stored
@@ -156,3 +158,27 @@ def test_without_a_vault_there_is_nothing_to_restore() -> None:
         PlaceholderRestorer(None)  # pyright: ignore[reportArgumentType]
     with pytest.raises(ConfigurationError, match="scope='user'"):
         PIIVault("user")  # pyright: ignore[reportArgumentType]
+
+
+def test_a_book_gives_one_placeholder_per_value_and_knows_no_other() -> None:
+    book = VaultBook([Message("a user wrote [EMAIL_1]")])
+    made = [book.placeholder("email", value) for value in ("a@x.org", "b@x.org", "a@x.org")]
+    assert made == ["[EMAIL_2]", "[EMAIL_3]", "[EMAIL_2]"]
+    assert [book.value(name) for name in ("[EMAIL_2]", "[EMAIL_1]")] == ["a@x.org", None]
+    assert book.restore("[EMAIL_1] [EMAIL_2] [EMAIL_9]") == "[EMAIL_1] a@x.org [EMAIL_9]"
+    assert book.hide("to a@x.org, b@x.org") == "to [EMAIL_2], [EMAIL_3]"
+
+
+async def test_a_tool_that_gets_values_is_described_as_before() -> None:
+    got: list[Any] = []
+
+    def send(to: str, text: str = "") -> str:
+        """Send a mail."""
+        got.append((to, text))
+        return "sent"
+
+    inner = tool(send)
+    outer = RestoringTool(inner, lambda text: text.replace("[EMAIL_1]", "a@x.org"))
+    assert (outer.name, outer.description, outer.parameters) == ("send", "Send a mail.", inner.parameters)
+    assert await outer.call({"to": "[EMAIL_1]", "text": "for [EMAIL_1]"}) == "sent"
+    assert got == [("a@x.org", "for a@x.org")]

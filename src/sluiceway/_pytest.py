@@ -1,7 +1,12 @@
-"""The pytest plugin: both event loops by a marker, doubles as fixtures, order reports in a file."""
+"""The pytest plugin: both event loops by a marker, doubles as fixtures, order reports in a file.
+
+Every run of pytest loads it where the package is installed, also one that has no use for it. So
+the library itself is loaded when a test asks for something of it.
+"""
 
 from __future__ import annotations
 
+import importlib
 import inspect
 from collections.abc import Callable, Generator
 from pathlib import Path
@@ -9,11 +14,7 @@ from typing import Any, Final
 
 import pytest
 
-from sluiceway.engine import use_clock
 from sluiceway.errors import ConfigurationError
-from sluiceway.testing._doubles import AuditRecorder, FakeClock, RecordingProcessor
-from sluiceway.testing._order_report import OrderFormat, OrderReport
-from sluiceway.testing._permutations import permutations_of
 
 __all__ = [
     "pytest_addoption",
@@ -21,6 +22,7 @@ __all__ = [
     "pytest_pycollect_makeitem",
     "pytest_sessionfinish",
     "pytest_terminal_summary",
+    "pytest_testnodedown",
     "sluiceway_audit",
     "sluiceway_clock",
     "sluiceway_order",
@@ -28,8 +30,11 @@ __all__ = [
 ]
 
 MARKER: Final = "sluiceway_backends"
-_FORMS: Final[dict[str, OrderFormat]] = {".json": "json", ".html": "html", ".htm": "html", ".txt": "text"}
-_REPORTS: Final = pytest.StashKey[list[OrderReport]]()
+_FORMS: Final = {".json": "json", ".html": "html", ".htm": "html", ".txt": "text"}
+_KEY: Final = "sluiceway_reports"
+
+_REPORTS: Final = pytest.StashKey["list[str]"]()
+"""The reports as JSON, in which form a worker of pytest-xdist can hand them over."""
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
@@ -59,57 +64,72 @@ def pytest_pycollect_makeitem(obj: object) -> None:
         pytest.mark.parametrize("anyio_backend", ["asyncio", "trio"], scope="module")(obj)
 
 
+def _kit() -> Any:
+    return importlib.import_module("sluiceway.testing")
+
+
 @pytest.fixture
-def sluiceway_clock() -> Generator[FakeClock]:
+def sluiceway_clock() -> Generator[Any]:
     """A clock that everything in the test goes by; it passes only by sleeping and by `advance`."""
-    fake = FakeClock()
-    with use_clock(fake):
+    fake = _kit().FakeClock()
+    with importlib.import_module("sluiceway.engine").use_clock(fake):
         yield fake
 
 
 @pytest.fixture
-def sluiceway_audit() -> AuditRecorder:
+def sluiceway_audit() -> Any:
     """A recorder of what processors did, to be passed as `observer`."""
-    return AuditRecorder()
+    return _kit().AuditRecorder()
 
 
 @pytest.fixture
-def sluiceway_recorder() -> RecordingProcessor:
+def sluiceway_recorder() -> Any:
     """A processor that records what each of its hooks was shown."""
-    return RecordingProcessor()
+    return _kit().RecordingProcessor()
 
 
 @pytest.fixture
-def sluiceway_order(request: pytest.FixtureRequest) -> Callable[..., OrderReport]:
+def sluiceway_order(request: pytest.FixtureRequest) -> Callable[..., Any]:
     """`permutations_of`, of which the report also goes into the file of `--sluiceway-report`."""
 
-    def order(chain: Any, texts: Any = None, *, examples: int = 100) -> OrderReport:
-        report = permutations_of(chain, texts, examples=examples)
-        request.config.stash[_REPORTS].append(report)
+    def order(chain: Any, texts: Any = None, *, examples: int = 100, orders: int = 120) -> Any:
+        report = _kit().permutations_of(chain, texts, examples=examples, orders=orders)
+        request.config.stash[_REPORTS].append(report.to_json())
         return report
 
     return order
 
 
+def _reports(config: pytest.Config) -> list[Any]:
+    return [_kit().OrderReport.from_json(told) for told in config.stash[_REPORTS]]
+
+
+@pytest.hookimpl(optionalhook=True)
+def pytest_testnodedown(node: Any) -> None:
+    """Take the reports of a worker of pytest-xdist."""
+    reports = getattr(node, "workeroutput", {}).get(_KEY, ())
+    stash = node.config.stash
+    stash[_REPORTS] = sorted([*stash[_REPORTS], *reports])  # workers end in any order
+
+
 def pytest_sessionfinish(session: pytest.Session) -> None:
-    """Write the report."""
-    path = session.config.getoption("--sluiceway-report")
-    reports = session.config.stash[_REPORTS]
+    """Write the report; a worker of pytest-xdist hands its part to who started it."""
+    config: Any = session.config
+    if hasattr(config, "workeroutput"):
+        config.workeroutput[_KEY] = config.stash[_REPORTS]
+        return
+    path = config.getoption("--sluiceway-report")
     if path is None:
         return
-    form = _FORMS[Path(path).suffix]
-    told = [report.to(form) for report in reports]
-    text = f"[{','.join(told)}]\n" if form == "json" else "\n".join(told)
     try:
-        Path(path).write_text(text, encoding="utf-8")
+        Path(path).write_text(_kit().tell_orders(_reports(config), _FORMS[Path(path).suffix]), encoding="utf-8")
     except OSError as error:
         raise ConfigurationError(f"--sluiceway-report {path}: {error.strerror}") from error
 
 
 def pytest_terminal_summary(terminalreporter: Any, config: pytest.Config) -> None:
     """Say what was found, one line for each list."""
-    reports = config.stash[_REPORTS]
-    if reports:
+    if config.stash[_REPORTS]:
         terminalreporter.section("orders")
-        for report in reports:
+        for report in _reports(config):
             terminalreporter.line(report.summary)
