@@ -1,14 +1,16 @@
-"""`python -m benchmarks [--full] [--json] [GROUP ...]`."""
+"""`python -m benchmarks [--full] [--json] [--plot FILE] [GROUP ...]`."""
 
 from __future__ import annotations
 
 import argparse
 import sys
 from functools import partial
+from pathlib import Path
 
 import anyio
 from rich.console import Console
 
+from benchmarks._plot import growth_plot
 from benchmarks._report import as_json, show
 from benchmarks._row import FULL, SHORT, Benchmark, Row, Size
 from benchmarks.rows import (
@@ -16,6 +18,7 @@ from benchmarks.rows import (
     checks,
     chunk,
     growth,
+    idle,
     imports,
     memory,
     merge,
@@ -48,6 +51,7 @@ GROUPS: dict[str, Benchmark] = {
     "tool-search": tool_search.measure,
     "response-cache": response_cache.measure,
     "serve": serve.measure,
+    "idle": idle.measure,
     "imports": imports.measure,
 }
 
@@ -78,6 +82,7 @@ def main() -> int:
     length.add_argument("--short", action="store_true", help="fewer chunks and rounds (the default)")
     length.add_argument("--full", action="store_true", help="20,000 chunks, the least of nine rounds")
     parser.add_argument("--json", action="store_true", help="JSON on standard output instead of a table")
+    parser.add_argument("--plot", type=Path, metavar="FILE", help="write a picture of growth, in SVG")
     parser.add_argument("--backend", choices=["asyncio", "trio"], default="asyncio")
     options = parser.parse_args()
     groups = list(options.groups) or list(GROUPS)
@@ -87,6 +92,10 @@ def main() -> int:
         sys.stdout.write(as_json(rows) + "\n")
     else:
         show(rows, Console(width=None if sys.stdout.isatty() else 140))
+    if options.plot is not None and any(row.curve for row in rows):
+        options.plot.parent.mkdir(parents=True, exist_ok=True)
+        options.plot.write_text(growth_plot(rows), encoding="utf-8")
+        Console(stderr=True).print(f"growth: {options.plot}")
     return 1 if any(row.failed for row in rows) else 0
 
 

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Literal, TypeAlias
 
-__all__ = ["Benchmark", "Row", "Size", "growth", "ratio", "time"]
+__all__ = ["FULL", "GROWN", "SHORT", "Benchmark", "Row", "Size", "growth", "ratio", "time"]
 
 Unit: TypeAlias = Literal["×", "µs", "ms", "MB/s", "KB"]
 
@@ -42,6 +42,7 @@ class Row:
         limit: Beyond this the program fails; None: never.
         at_least: Whether more is better.
         details: Figures behind it, each with its unit in its name.
+        curve: Of a growth: what it costs at each size, for the plot.
     """
 
     name: str
@@ -52,6 +53,7 @@ class Row:
     limit: float | None = None
     at_least: bool = False
     details: Mapping[str, float] = field(default_factory=dict[str, float])
+    curve: Sequence[tuple[int, float]] = ()
 
     @property
     def reached(self) -> bool:
@@ -66,6 +68,9 @@ class Row:
         return self.value < self.limit if self.at_least else self.value > self.limit
 
 
+GROWN = "2n against n"
+"""What a growth is measured against."""
+
 Benchmark: TypeAlias = Callable[[Size], Awaitable[list[Row]]]
 
 
@@ -79,6 +84,15 @@ def time(name: str, value: float, unit: Unit, target: float, **details: float) -
     return Row(name, "on this machine", value, unit, target, details=details)
 
 
-def growth(name: str, value: float, **details: float) -> Row:
-    """Cost at 2n over cost at n; what grows faster than n log n is a fault."""
-    return Row(name, "2n against n", value, "×", 2.3, limit=3.0, details=details)
+def growth(name: str, curve: Sequence[tuple[int, float]], unit: Unit) -> Row:
+    """Cost at 2n over cost at n, the two largest sizes; what grows faster than n log n is a fault.
+
+    Args:
+        name: What was measured.
+        curve: Sizes, each twice the one before, and what each costs.
+        unit: What the cost is in.
+    """
+    (_, once), (_, twice) = curve[-2:]
+    suffix = {"µs": "us", "MB/s": "mb_per_s"}.get(unit, unit.lower())
+    details = {f"n_{suffix}": once, f"twice_n_{suffix}": twice}
+    return Row(name, GROWN, twice / once, "×", 2.3, limit=3.0, details=details, curve=curve)

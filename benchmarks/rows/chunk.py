@@ -19,22 +19,23 @@ class Context:
 
     __slots__ = ("part", "state", "stream_parts")
 
-    def __init__(self) -> None:
+    def __init__(self, parts: list[Chunk]) -> None:
         self.part: Any = None
-        self.stream_parts: list[Chunk] = []
+        self.stream_parts = parts
         self.state: dict[str, Any] = {}
 
 
 async def by_hand(model: Model, hooks: Sequence[Any], text: list[str]) -> AsyncGenerator[Chunk]:
     """Read the model, call the hooks in order, join the text, yield."""
     request = ModelRequest(MessageList(["go"]).to_prompt(), run_id="run")
-    contexts = [Context() for _ in hooks]
+    parts: list[Chunk] = []
+    calls = [(hook, Context(parts)) for hook in hooks]
     async with model.stream(request) as chunks:
         async for chunk in chunks:
             part: Any = chunk
-            for hook, context in zip(hooks, contexts, strict=True):
+            parts.append(chunk)
+            for hook, context in calls:
                 context.part = part
-                context.stream_parts.append(part)
                 part = hook(context)
                 if part is None:
                     break
@@ -47,13 +48,14 @@ async def by_hand(model: Model, hooks: Sequence[Any], text: list[str]) -> AsyncG
 async def by_hand_async(model: Model, hooks: Sequence[Any], text: list[str]) -> AsyncGenerator[Chunk]:
     """The same for hooks that are coroutines."""
     request = ModelRequest(MessageList(["go"]).to_prompt(), run_id="run")
-    contexts = [Context() for _ in hooks]
+    parts: list[Chunk] = []
+    calls = [(hook, Context(parts)) for hook in hooks]
     async with model.stream(request) as chunks:
         async for chunk in chunks:
             part: Any = chunk
-            for hook, context in zip(hooks, contexts, strict=True):
+            parts.append(chunk)
+            for hook, context in calls:
                 context.part = part
-                context.stream_parts.append(part)
                 part = await hook(context)
                 if part is None:
                     break

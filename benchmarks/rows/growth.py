@@ -8,7 +8,10 @@ from benchmarks._measure import Work, least, peak_kb
 from benchmarks._parts import consume, passes, streaming
 from benchmarks._row import Row, Size, growth
 from sluiceway import Agent, Processor, Workflow
+from sluiceway.graphs import CommittedWorkflow
 from sluiceway.models import ScriptedModel
+
+DOUBLINGS = 3
 
 
 def chunks(n: int) -> Work:
@@ -18,8 +21,8 @@ def chunks(n: int) -> Work:
 
 
 def processors(n: int) -> Work:
-    """A stream of 500 chunks through n processors."""
-    agent = streaming(500, passes(n))
+    """A stream of 200 chunks through n processors."""
+    agent = streaming(200, passes(n))
     return lambda: consume(agent)
 
 
@@ -40,31 +43,48 @@ def passes_input(count: int) -> list[Any]:
     ]
 
 
-def nodes(n: int) -> Work:
-    """A workflow of n entries, built and committed."""
+def long_workflow(entries: list[Processor]) -> CommittedWorkflow:
+    """Return a workflow of these: each fourth by itself, then three side by side that are merged."""
+    workflow = Workflow("long")
+    for at in range(0, len(entries), 4):
+        workflow = workflow.then(entries[at]).parallel(entries[at + 1 : at + 4])
+    return workflow.commit()
+
+
+def graph_nodes(n: int) -> Work:
+    """A workflow of n steps, built, committed and turned into a graph."""
     entries = passes(n)
 
     async def work() -> None:
-        workflow = Workflow("long")
-        for entry in entries:
-            workflow = workflow.then(entry)
-        workflow.commit()
+        assert long_workflow(entries).graph.number_of_nodes() > n
+
+    return work
+
+
+def layout(n: int) -> Work:
+    """The picture of a workflow of n steps."""
+    entries = passes(n)
+
+    async def work() -> None:
+        assert long_workflow(entries).to_svg()
 
     return work
 
 
 async def measure(size: Size) -> list[Row]:
-    """Measure each at n and at 2n."""
+    """Measure each at n/4, n/2, n and 2n."""
     rows: list[Row] = []
     cases = [
         ("chunks", chunks, size.n),
-        ("processors", processors, 20),
         ("messages", messages, size.n // 4),
-        ("graph nodes", nodes, 400),
+        ("processors", processors, size.n // 50),
+        ("graph nodes", graph_nodes, size.n // 50),
+        ("layout", layout, size.n // 100),
     ]
     for name, make, n in cases:
-        once, twice = await least(size.rounds, make(n), make(2 * n))
-        rows.append(growth(f"time by {name}", twice / once, n_ms=once * 1e3, twice_n_ms=twice * 1e3))
-        small, large = await peak_kb(make(n)), await peak_kb(make(2 * n))
-        rows.append(growth(f"memory by {name}", large / small, n_kb=small, twice_n_kb=large))
+        sizes = [n * 2**power // 4 for power in range(DOUBLINGS + 1)]
+        seconds = await least(size.rounds, *map(make, sizes))
+        kb = [await peak_kb(make(count)) for count in sizes]
+        rows.append(growth(f"time by {name}", [(c, s * 1e3) for c, s in zip(sizes, seconds, strict=True)], "ms"))
+        rows.append(growth(f"memory by {name}", list(zip(sizes, kb, strict=True)), "KB"))
     return rows

@@ -72,7 +72,6 @@ async def measure(size: Size) -> list[Row]:
         name = f"token limiter: second step of {turns:,} messages that {label}"
         details = {"first_ms": first * 1e3, "second_ms": second * 1e3}
         rows.append(Row(name, "the first step", second / first, "×", 0.02, limit=0.08, details=details))
-    small, _ = await both(turns // 2, 0.5, size.rounds)
-    large, _ = await both(turns, 0.5, size.rounds)
-    rows.append(growth("token limiter: a first step", large / small, at_n_ms=small * 1e3))
+    curve = [(count, (await both(count, 0.5, size.rounds))[0] * 1e3) for count in (turns // 4, turns // 2, turns)]
+    rows.append(growth("time by history, token limiter", curve, "ms"))
     return rows

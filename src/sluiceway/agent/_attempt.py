@@ -6,6 +6,7 @@ import logging
 from collections.abc import Awaitable, Callable, Sequence
 from functools import partial
 from time import monotonic
+from types import CoroutineType
 from typing import Any, Final, cast
 
 import anyio
@@ -14,7 +15,7 @@ from anyio.lowlevel import checkpoint
 from sluiceway.agent._answer import Answer
 from sluiceway.agent._host import RunHost
 from sluiceway.agent._request import build_request, models_of, offered_tools
-from sluiceway.agent._source import ModelSource, Pump, Replay, Source
+from sluiceway.agent._source import ModelSource, Pump, Replay, Source, check_silence, nothing
 from sluiceway.agent._step_start import StepStart, tell_accepted
 from sluiceway.agent._tool_phase import ToolPhase
 from sluiceway.agent._usage import estimate_usage
@@ -97,7 +98,7 @@ class Attempt:
         self._count = 0
         self._last = 0.0
         self._heard_at = 0.0
-        self._read: Callable[[], Awaitable[Chunk]] = _nothing
+        self._read: Callable[[], Awaitable[Chunk]] = nothing
         self._send: Callable[[Chunk], None] = host.delivery.sender
         self._loose = False
 
@@ -247,14 +248,17 @@ class Attempt:
                 host.go(self._respond)
                 return
             except Exception as error:
-                raise cast("Source", self.source).mapped(error) from error
-            if chunk is None:  # a time of silence is over
-                continue
+                if (mapped := cast("Source", self.source).mapped(error)) is error:
+                    raise
+                raise mapped from error
             if type(chunk) is not Chunk:
-                raise ModelError(f"the model sent a {type(chunk).__name__} in place of a Chunk")
+                check_silence(chunk)
+                continue
             answer.raw.append(chunk)
             if chunk.type in _DELTAS:
                 passed = self.stream.feed(chunk)
+                if type(passed) is CoroutineType:
+                    passed = await cast("Awaitable[Passed]", passed)
                 if passed is chunk:  # the plain way: nobody had anything to say
                     answer.apply(chunk)
                     self._send(chunk)
@@ -263,7 +267,7 @@ class Attempt:
             else:
                 await self._other(chunk)
             self._count += 1
-            if not self._count & _CHECK_MASK or (not self._count & _TIME_MASK and self._is_slow()):
+            if not self._count & _TIME_MASK and self._is_due():
                 await checkpoint()
 
     async def _deliver_passed(self, passed: Fed) -> None:
@@ -287,12 +291,13 @@ class Attempt:
         self._read = first
         self._host.go(self.read)
 
-    def _is_slow(self) -> bool:
+    def _is_due(self) -> bool:
+        """Whether it is time to let others run; asked every few chunks."""
         now = monotonic()
-        slow = now - self._last > _CHECK_AFTER_S
-        if slow:
+        due = not self._count & _CHECK_MASK or now - self._last > _CHECK_AFTER_S
+        if due:
             self._last = now
-        return slow
+        return due
 
     async def _read_timed(self) -> Chunk | None:
         """Read while a processor wants to be flushed after a time of silence; None when it is over."""
@@ -320,7 +325,7 @@ class Attempt:
         if kind == "finish":
             self.answer.finish = chunk
             self._host.go(self._respond)
-            self._read = _nothing
+            self._read = nothing
             return
         if kind in _OWN:
             return
@@ -490,7 +495,3 @@ class Attempt:
         self.usage = reported or estimate_usage(self.request.prompt, self.answer.raw)
         model = None if self.source is None else self.source.model
         await self._host.book(self.usage, model, of_step=True)
-
-
-async def _nothing() -> Chunk:
-    raise StopAsyncIteration

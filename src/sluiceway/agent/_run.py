@@ -9,6 +9,7 @@ inside another, so an early end is a matter of `close`, not of unwinding.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from contextlib import AsyncExitStack
 from functools import partial
 from typing import Any, Final
 
@@ -21,7 +22,7 @@ from sluiceway.agent._host import Stage, Streamed, Then
 from sluiceway.agent._outcome import Outcomes
 from sluiceway.agent._overlap import PutOff
 from sluiceway.agent._setup import Setup
-from sluiceway.engine import Plan, Result, StepResult, run_plan
+from sluiceway.engine import Owned, Plan, Result, StepResult, run_plan
 from sluiceway.errors import MessageError, ModelError, RunError, SluicewayError, TripWire, text_of
 from sluiceway.messages import Chunk, MessageList, ParsedInput, Usage
 from sluiceway.models import Model, hold_connections
@@ -53,6 +54,7 @@ class Run:
     """
 
     __slots__ = (
+        "_books",
         "_client_results",
         "_closed",
         "_connections",
@@ -108,6 +110,7 @@ class Run:
         self._phase: tuple[tuple[Plan, ...], int, HookCall, Then] | None = None
         self._stage: Stage | None = self._begin
         self._closed = False
+        self._books = Owned()
         self._connections = hold_connections()
         self.broken = False
         """Whether a read was cancelled."""
@@ -420,16 +423,30 @@ class Run:
             of_step: Whether it was the call of a step, and not one of a processor's own.
         """
         self.usage = self.usage + usage
-        seen: set[int] = set()
-        info = {"model": model or self.setup.models[0], "of_step": of_step}
-        call = HookCall("process_llm_response", self.messages, info=info)
+        watching: dict[int, Any] = {}
         for chain in self.setup.chains:
             for step in chain.processors:
-                on_usage = getattr(step.processor, "on_usage", None)
-                if callable(on_usage) and id(step.processor) not in seen:
-                    seen.add(id(step.processor))
+                if callable(getattr(step.processor, "on_usage", None)):
+                    watching.setdefault(id(step.processor), step)
+        if not watching:
+            return
+        info = {"model": model or self.setup.models[0], "of_step": of_step}
+        call = HookCall("process_llm_response", self.messages, info=info)
+        trips: list[TripWire] = []
+
+        async def tell() -> None:
+            try:
+                for step in watching.values():
                     ctx = HookContext(self.scope, step, call)
-                    await call_observer(on_usage, usage, ctx, what=f"on_usage of {step.id!r}")
+                    await call_observer(step.processor.on_usage, usage, ctx, what=f"on_usage of {step.id!r}")
+            except TripWire as trip:
+                trips.append(trip)
+
+        # In a task of its own: a cancellation that comes meanwhile takes nothing out of the books.
+        self._books.start(tell)
+        await self._books.join()
+        if trips:
+            raise trips[0]
 
     @property
     def result(self) -> Result:
@@ -452,10 +469,10 @@ class Run:
         self._closed = True
         self._stage = None
         self.ready.clear()
-        with anyio.CancelScope(shield=True):
-            try:
-                await self.attempt.abandon()
-            finally:
-                if self.memory is not None:
-                    await self.memory.close()
-                await self._connections.aclose()
+        async with AsyncExitStack() as ends:  # from the last to the first, whatever one of them raises
+            ends.enter_context(anyio.CancelScope(shield=True))
+            ends.push_async_callback(self._connections.aclose)
+            if self.memory is not None:
+                ends.push_async_callback(self.memory.close)
+            ends.push_async_callback(self._books.join)
+            await self.attempt.abandon()

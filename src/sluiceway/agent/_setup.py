@@ -38,7 +38,7 @@ _CACHED_CHAINS = 32
 class CallOptions(TypedDict, total=False):
     """What a call of an agent may say; what is left out or None is left to the agent.
 
-    Keys:
+    Attributes:
         request_context: Values for processors, tools and functions of the agent; a
             `RequestContext` or a mapping.
         memory: `{"thread": ..., "resource": ..., "read_only": False}`.

@@ -12,7 +12,7 @@ from sluiceway.errors import ModelError, SluicewayError, TripWire, text_of
 from sluiceway.messages import Chunk
 from sluiceway.models import Model, ModelCall
 
-__all__ = ["ModelSource", "Pump", "Replay", "Source"]
+__all__ = ["ModelSource", "Pump", "Replay", "Source", "nothing"]
 
 
 class Source(Protocol):
@@ -40,6 +40,11 @@ class Source(Protocol):
     async def close(self) -> None:
         """End it; again is nothing."""
         ...
+
+
+async def nothing() -> Chunk:
+    """Read where nothing is being read."""
+    raise StopAsyncIteration
 
 
 class Replay:
@@ -94,7 +99,9 @@ class ModelSource:
         except SluicewayError:
             raise
         except Exception as error:
-            raise self.mapped(error) from error
+            if (mapped := self.mapped(error)) is error:  # which is nobody's cause
+                raise
+            raise mapped from error
 
     @property
     def read(self) -> Callable[[], Awaitable[Chunk]]:
@@ -116,7 +123,9 @@ class ModelSource:
         except SluicewayError:
             raise
         except Exception as error:
-            raise self.mapped(error) from error
+            if (mapped := self.mapped(error)) is error:  # which is nobody's cause
+                raise
+            raise mapped from error
 
     def mapped(self, error: Exception) -> Exception:
         """Return a `ModelError` for whatever the model raised."""
@@ -229,3 +238,16 @@ class Pump:
         except (Exception, TripWire) as error:  # noqa: BLE001 - told to the reader
             self._error = error
             self._box.post(None)
+
+
+def check_silence(read: object) -> None:
+    """See to it that what was read and is no chunk is None: a time of silence is over.
+
+    Args:
+        read: What was read.
+
+    Raises:
+        ModelError: It is something else.
+    """
+    if read is not None:
+        raise ModelError(f"the model sent a {type(read).__name__} in place of a Chunk")

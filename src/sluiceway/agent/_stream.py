@@ -22,7 +22,10 @@ class AgentStream:
     For one task at a time. Leaving early cancels the model's call, the tools and the
     processors; nothing is saved then.
 
-    Example:
+    Args:
+        opener: What starts the run; `Agent.stream` makes it.
+
+    Examples:
         >>> async def show(agent):
         ...     async with agent.stream("Hello") as stream:
         ...         async for chunk in stream:

@@ -52,7 +52,11 @@ def clock() -> Clock:
 
 @contextmanager
 def use_clock(fake: Clock) -> Generator[None]:
-    """Let everything in this context go by another clock, so that tests need not wait."""
+    """Let everything in this context go by another clock, so that tests need not wait.
+
+    Args:
+        fake: The clock, until the block ends.
+    """
     token = _current.set(fake)
     try:
         yield

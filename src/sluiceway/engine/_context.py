@@ -47,7 +47,11 @@ class Emitted:
 
 
 class RunWriter:
-    """Sends data chunks of a step to whoever reads the run's events."""
+    """Sends data chunks of a step to whoever reads the run's events.
+
+    Args:
+        emit: What is given each piece of data.
+    """
 
     __slots__ = ("_emit",)
 
@@ -83,6 +87,7 @@ class StepContext:
         attempt: The number of this try, from 1.
         resumed: Whether this step goes on after a suspension.
         resume_data: What it was resumed with; None where it was not.
+        sink: Where its events go; None where nobody reads them.
     """
 
     __slots__ = (

@@ -52,6 +52,12 @@ class WorkflowStream:
     The run goes on in a task of its own, at most 64 events ahead of the reader. Leaving the
     block early ends the run, and nothing is stored; `cancel()` ends it with status
     `cancelled`. The first event is `run-start`, the last `run-finish`.
+
+    Args:
+        run: What starts the run, given where its events go.
+        run_id: The run.
+        workflow_id: The id of the workflow.
+        data: What the run is started with.
     """
 
     def __init__(self, run: RunStarter, *, run_id: str, workflow_id: str, data: Data) -> None:

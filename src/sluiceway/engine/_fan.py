@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Awaitable, Callable, Iterator, Sequence
-from typing import cast
+from collections.abc import Awaitable, Callable, Coroutine, Generator, Iterator, Sequence
+from contextvars import copy_context
+from typing import Any, Final, cast
 
 import anyio
 from anyio.abc import TaskGroup
 
+from sluiceway.engine._owned import asked_to_end
 from sluiceway.engine._plan import Wait
 from sluiceway.engine._step import Data
 from sluiceway.errors import TripWire
@@ -16,6 +18,7 @@ from sluiceway.errors import TripWire
 __all__ = ["Outcome", "fan_out", "raise_first", "unwrapped"]
 
 log = logging.getLogger("sluiceway.engine")
+_NAME: Final = "sluiceway branch"
 
 
 class Outcome:
@@ -40,56 +43,97 @@ async def fan_out(
 ) -> list[Outcome]:
     """Run branches side by side and return how each ended, in list order.
 
-    Branches start in list order on every backend. Nothing but a cancellation from outside
-    leaves this function, and all branches have ended when it returns.
+    Branches start in list order on every backend, each in a copy of the caller's context
+    variables. Nothing but a cancellation from outside leaves this function, and all branches
+    have ended when it returns.
 
     Args:
         branches: What to run.
         wait: `first`: one that raises cancels the others. `all`: all finish.
         limit: How many may run at once, or None for all.
     """
-    outcomes = [Outcome() for _ in branches]
-    # trio starts tasks in any order, so that a task takes the next branch, not one of its own.
-    waiting = iter(range(len(branches)))
-    slots = anyio.Semaphore(limit) if limit is not None and limit < len(branches) else None
+    fan = _Fan(branches, wait)
+    async with anyio.create_task_group() as fan.group:
+        if limit is None or limit >= len(branches):
+            await fan.start_all()
+        else:
+            await fan.start_some(limit)
+    return fan.outcomes
 
-    def ended(outcome: Outcome, error: BaseException) -> None:
-        outcome.error = unwrapped(error)
-        outcome.late = group.cancel_scope.cancel_called
-        if wait == "first":
-            group.cancel_scope.cancel()
 
-    async with anyio.create_task_group() as group:
+class _Fan:
+    """Branches on their way."""
 
-        async def run() -> None:
-            index = next(waiting)
-            outcome = outcomes[index]
-            try:
-                outcome.value = await branches[index]()
-                outcome.done = True
-            except anyio.get_cancelled_exc_class() as error:
-                # From outside it goes up through the group. One that a step let out by itself,
-                # such as that of a future that somebody cancelled, would be lost in it.
-                if not group.cancel_scope.cancel_called:
-                    ended(outcome, error)
-                raise
-            except BaseException as error:  # noqa: BLE001 - the caller says which of them goes up
-                ended(outcome, error)
-            finally:
-                if slots is not None:
-                    slots.release()
+    __slots__ = ("_branches", "_wait", "_waiting", "group", "outcomes")
 
-        for _ in branches:
-            if slots is not None and await _is_over(group, slots):
+    group: TaskGroup
+
+    def __init__(self, branches: Sequence[Callable[[], Awaitable[Data]]], wait: Wait) -> None:
+        self._branches = branches
+        self._wait: Wait = wait
+        # trio starts tasks in any order, so that a task takes the next branch, not one of its own.
+        self._waiting = iter(range(len(branches)))
+        self.outcomes = [Outcome() for _ in branches]
+
+    async def start_all(self) -> None:
+        for _ in self._branches[1:]:
+            self.group.start_soon(self._run, name=_NAME)
+        if self._branches:
+            await _Apart(self._run())  # a task costs more than all else that a branch does
+
+    async def start_some(self, limit: int) -> None:
+        slots = anyio.Semaphore(limit)
+        for _ in self._branches:
+            await slots.acquire()
+            if self.group.cancel_scope.cancel_called:
                 break
-            group.start_soon(run)
-    return outcomes
+            self.group.start_soon(self._run, slots, name=_NAME)
+
+    async def _run(self, slot: anyio.Semaphore | None = None) -> None:
+        index = next(self._waiting)
+        outcome = self.outcomes[index]
+        try:
+            outcome.value = await self._branches[index]()
+            outcome.done = True
+        except anyio.get_cancelled_exc_class() as error:
+            if asked_to_end():
+                raise
+            if not self.group.cancel_scope.cancel_called:
+                self._ended(outcome, error)
+        except BaseException as error:  # noqa: BLE001 - the caller says which of them goes up
+            self._ended(outcome, error)
+        finally:
+            if slot is not None:
+                slot.release()
+
+    def _ended(self, outcome: Outcome, error: BaseException) -> None:
+        outcome.error = unwrapped(error)
+        outcome.late = self.group.cancel_scope.cancel_called
+        if self._wait == "first":
+            self.group.cancel_scope.cancel()
 
 
-async def _is_over(group: TaskGroup, slots: anyio.Semaphore) -> bool:
-    """Wait for a slot; say whether the group was ended meanwhile."""
-    await slots.acquire()
-    return group.cancel_scope.cancel_called
+class _Apart:
+    """Runs a coroutine in the caller's task, but in a copy of its context, as a task of its own would."""
+
+    __slots__ = ("_work",)
+
+    def __init__(self, work: Coroutine[Any, Any, None]) -> None:
+        self._work = work
+
+    def __await__(self) -> Generator[Any, Any, None]:
+        context = copy_context()
+        go_on: Callable[[Any], Any] = self._work.send
+        given: Any = None
+        while True:
+            try:
+                waits_for = context.run(go_on, given)
+            except StopIteration:
+                return
+            try:
+                go_on, given = self._work.send, (yield waits_for)
+            except BaseException as error:  # noqa: BLE001 - the coroutine's to handle, whatever it is
+                go_on, given = self._work.throw, error
 
 
 def unwrapped(error: BaseException) -> BaseException:
@@ -97,6 +141,9 @@ def unwrapped(error: BaseException) -> BaseException:
 
     Control flow, such as a `TripWire` or a suspension, is no error and must be seen through
     the task group of a step. A group of errors stays what it is.
+
+    Args:
+        error: What came out of a step.
     """
     if not isinstance(error, BaseExceptionGroup) or isinstance(error, Exception):
         return error

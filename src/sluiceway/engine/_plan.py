@@ -46,7 +46,6 @@ class Call:
         options: How it is run.
         opaque: Whether its output is of another kind than its input, so that a map after it
             makes sense only where the step itself has run.
-        bare: Whether nothing but the step is to be called; follows from the options.
     """
 
     step: Step
@@ -54,6 +53,7 @@ class Call:
     options: StepOptions = PLAIN
     opaque: bool = False
     bare: bool = field(init=False, default=True)
+    """Whether nothing but the step is to be called; follows from the options."""
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "bare", self.options.bare)
@@ -76,7 +76,13 @@ class Arm:
 
 @dataclass(frozen=True, slots=True)
 class Parallel:
-    """Branches that all get the same data. Gives `{key: output}`, in list order."""
+    """Branches that all get the same data. Gives `{key: output}`, in list order.
+
+    Args:
+        branches: In list order.
+        path: Where it stands.
+        wait: `first`: the first abort or failure ends the siblings; `all`: all finish first.
+    """
 
     branches: tuple[Arm, ...]
     path: str
@@ -85,7 +91,13 @@ class Parallel:
 
 @dataclass(frozen=True, slots=True)
 class Choice:
-    """The first arm whose condition holds, else the default, else nothing."""
+    """The first arm whose condition holds, else the default, else nothing.
+
+    Args:
+        arms: Tried in order.
+        default: What runs where no condition holds; None passes the data on.
+        path: Where it stands.
+    """
 
     arms: tuple[Arm, ...]
     default: Arm | None
@@ -94,7 +106,12 @@ class Choice:
 
 @dataclass(frozen=True, slots=True)
 class Map:
-    """A pure function `(data, scope)`, or a merge."""
+    """A pure function `(data, scope)`, or a merge.
+
+    Args:
+        fn: What is called; it may return an awaitable.
+        path: Where it stands.
+    """
 
     fn: Callable[[Data, AnyScope], Data]
     path: str
@@ -102,7 +119,15 @@ class Map:
 
 @dataclass(frozen=True, slots=True)
 class Loop:
-    """A body that is run again until (or while) its condition holds."""
+    """A body that is run again until (or while) its condition holds.
+
+    Args:
+        body: What is repeated.
+        condition: Asked after each time.
+        until: True: it ends when the condition holds; False: when it no longer does.
+        path: Where it stands.
+        max_iterations: More than these raise `LimitExceeded`.
+    """
 
     body: Plan
     condition: Condition
@@ -113,7 +138,13 @@ class Loop:
 
 @dataclass(frozen=True, slots=True)
 class ForEach:
-    """A body that is run on each item of a list, so many at once: a number, or a function."""
+    """A body that is run on each item of a list, so many at once: a number, or a function.
+
+    Args:
+        body: What is run on each item.
+        concurrency: How many items at once, from 1.
+        path: Where it stands.
+    """
 
     body: Plan
     concurrency: int | Condition
@@ -122,7 +153,12 @@ class ForEach:
 
 @dataclass(frozen=True, slots=True)
 class Sleep:
-    """A pause, in seconds."""
+    """A pause, in seconds.
+
+    Args:
+        seconds: How long.
+        path: Where it stands.
+    """
 
     seconds: float
     path: str
@@ -130,7 +166,14 @@ class Sleep:
 
 @dataclass(frozen=True, slots=True)
 class Sub:
-    """A workflow inside another: a scope of its own for ids and results."""
+    """A workflow inside another: a scope of its own for ids and results.
+
+    Args:
+        id: The id of the workflow.
+        plan: What it runs.
+        path: Where it stands.
+        options: How it is run.
+    """
 
     id: str
     plan: Plan
@@ -139,7 +182,9 @@ class Sub:
 
 
 Node: TypeAlias = Call | Parallel | Map | Choice | Loop | ForEach | Sleep | Sub
+"""What a plan is made of."""
 Plan: TypeAlias = tuple[Node, ...]
+"""Nodes that run one after the other; empty passes the data through."""
 
 
 def _only(outputs: Data, scope: object) -> Data:
@@ -209,14 +254,22 @@ def prune(plan: Plan, keep: Callable[[Step], bool]) -> Plan:
 
 
 def calls(plan: Plan) -> Iterator[Call]:
-    """Give every call of a plan, nested ones too, in list order."""
+    """Give every call of a plan, nested ones too, in list order.
+
+    Args:
+        plan: Any plan.
+    """
     for node in nodes(plan):
         if isinstance(node, Call):
             yield node
 
 
 def nodes(plan: Plan) -> Iterator[Node]:
-    """Give every node of a plan, nested ones too, in list order."""
+    """Give every node of a plan, nested ones too, in list order.
+
+    Args:
+        plan: Any plan.
+    """
     for node in plan:
         yield node
         for body in _bodies(node):

@@ -13,7 +13,14 @@ __all__ = ["AuditEntry", "AuditStatus", "Response", "Result", "StepResult", "Too
 
 @dataclass(frozen=True, slots=True)
 class ToolCall:
-    """A call that the model asked for."""
+    """A call that the model asked for.
+
+    Args:
+        tool_call_id: The id of the call.
+        tool_name: The tool.
+        args: What the model asked for, as the hooks left it.
+        provider_executed: Whether the provider ran it itself.
+    """
 
     tool_call_id: str
     tool_name: str
@@ -23,7 +30,14 @@ class ToolCall:
 
 @dataclass(frozen=True, slots=True)
 class ToolOutcome:
-    """What came of a call: `result`, or the text of an `error`."""
+    """What came of a call: `result`, or the text of an `error`.
+
+    Args:
+        tool_call_id: The id of the call.
+        tool_name: The tool.
+        result: What it returned.
+        error: Why it failed; None where it did not.
+    """
 
     tool_call_id: str
     tool_name: str
@@ -33,7 +47,16 @@ class ToolOutcome:
 
 @dataclass(frozen=True, slots=True)
 class Tripped:
-    """Why a run ended early: what its `TripWire` said."""
+    """Why a run ended early: what its `TripWire` said.
+
+    Args:
+        reason: Why, for the caller.
+        processor_id: The processor that aborted; None where none did.
+        path: Where that stands.
+        retry: Whether it asked for the step to be tried again.
+        retry_count: How often the step had been tried again before.
+        metadata: What the processor gave along with the reason.
+    """
 
     reason: str
     processor_id: str | None
@@ -45,7 +68,22 @@ class Tripped:
 
 @dataclass(frozen=True, slots=True)
 class StepResult:
-    """One step of a run: one accepted answer of the model and what its tools returned."""
+    """One step of a run: one accepted answer of the model and what its tools returned.
+
+    Args:
+        step_number: From 0.
+        text: The text of the step.
+        reasoning: The reasoning of the step.
+        tool_calls: In call order.
+        tool_results: In call order.
+        sources: Source parts.
+        files: File and image parts.
+        finish_reason: Such as `stop`, `tool-calls` or `length`.
+        usage: Tokens of the accepted attempt.
+        warnings: What the model object could not pass on.
+        provider_metadata: By provider name.
+        tripwire: Why the step ended the run, or None.
+    """
 
     step_number: int
     text: str = ""
@@ -84,7 +122,12 @@ class AuditEntry:
 
 @dataclass(frozen=True, slots=True)
 class Response:
-    """The messages of the reply, as stored and as a UI takes them (AI-SDK UI messages)."""
+    """The messages of the reply, as stored and as a UI takes them (AI-SDK UI messages).
+
+    Args:
+        messages: Empty after a tripwire.
+        ui_messages: The same for a UI.
+    """
 
     messages: tuple[Message, ...] = ()
     ui_messages: tuple[Mapping[str, Any], ...] = ()
@@ -104,6 +147,7 @@ class Result:
         response: The reply's messages.
         edited_after_stream: Whether `text` differs from what was streamed.
         audit: What the processors did.
+        run_id: The run.
     """
 
     text: str

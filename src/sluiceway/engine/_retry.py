@@ -27,7 +27,11 @@ LONGEST_WAIT_S = 30.0
 
 
 def may_retry(error: Exception) -> bool:
-    """Whether another try could end otherwise."""
+    """Whether another try could end otherwise.
+
+    Args:
+        error: What a step raised.
+    """
     if isinstance(error, ConfigurationError):
         return False
     return getattr(error, "retryable", True) is not False
@@ -72,6 +76,12 @@ async def with_timeout(
     run: Callable[[], Awaitable[Data]], timeout_s: float | None, *, path: str, run_id: str | None
 ) -> Data:
     """Run something, for so many seconds at most.
+
+    Args:
+        run: What is run.
+        timeout_s: In seconds; None: any time.
+        path: Where it stands, for the error.
+        run_id: The run, for the error.
 
     Raises:
         StepTimeoutError: It took longer; it has been cancelled and has ended.

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from functools import partial
 from inspect import isawaitable
 from typing import cast
 
@@ -120,7 +121,13 @@ def _id_of(node: Node) -> str:
 
 
 async def run_node(node: Node, data: Data, scope: AnyScope) -> Data:
-    """Run one node by itself. See `run_plan`."""
+    """Run one node by itself. See `run_plan`.
+
+    Args:
+        node: The node.
+        data: What goes in.
+        scope: The run.
+    """
     match node:
         case Call():
             return await _call(node, data, scope)
@@ -138,7 +145,13 @@ async def run_node(node: Node, data: Data, scope: AnyScope) -> Data:
 
 
 async def choose(node: Choice, data: Data, scope: AnyScope) -> Arm | None:
-    """Return the arm that runs: the first whose condition holds, else the default, else None."""
+    """Return the arm that runs: the first whose condition holds, else the default, else None.
+
+    Args:
+        node: The choice.
+        data: What the conditions are asked about.
+        scope: The run.
+    """
     for arm in node.arms:
         if arm.condition is None or await _ask(arm.condition, data, scope):
             return arm
@@ -170,23 +183,11 @@ async def _call(node: Call, data: Data, scope: AnyScope) -> Data:
 async def _parallel(node: Parallel, data: Data, scope: AnyScope) -> Mapping[str, Data]:
     forks = can_fork(data)
     outcomes = await fan_out(
-        [_Branch(arm, data.fork() if forks else data, scope) for arm in node.branches],
+        [partial(run_plan, arm.plan, data.fork() if forks else data, scope) for arm in node.branches],
         wait=node.wait,
     )
     raise_first(outcomes, [arm.key for arm in node.branches])
     return {arm.key: outcome.value for arm, outcome in zip(node.branches, outcomes, strict=True)}
-
-
-class _Branch:
-    __slots__ = ("arm", "data", "scope")
-
-    def __init__(self, arm: Arm, data: Data, scope: AnyScope) -> None:
-        self.arm = arm
-        self.data = data
-        self.scope = scope
-
-    async def __call__(self) -> Data:
-        return await run_plan(self.arm.plan, self.data, self.scope)
 
 
 async def _map(node: Map, data: Data, branched: _Branched | None, scope: AnyScope) -> Data:
@@ -256,12 +257,11 @@ async def _for_each(node: ForEach, data: Data, scope: AnyScope) -> Data:
         raise StepError(message, step_id="foreach", run_id=scope.run_id, path=node.path, retryable=False)
     items = list(cast("list[Data]", data if parts is None else parts()))
     names = [f"{node.path}[{index}]" for index in range(len(items))]
-    body = Arm("item", node.body)
     limit = node.concurrency
     if not isinstance(limit, int):
         limit = limit(data, scope)
         limit = int(await limit if isawaitable(limit) else limit)
-    outcomes = await fan_out([_Branch(body, item, scope) for item in items], limit=limit)
+    outcomes = await fan_out([partial(run_plan, node.body, item, scope) for item in items], limit=limit)
     raise_first(outcomes, names)
     outputs = [outcome.value for outcome in outcomes]
     if parts is None:

@@ -70,6 +70,11 @@ class _Job:
 async def start(spec: FlowSpec, data: Data, request: RunRequest) -> WorkflowResult:
     """Run a workflow. A run that is stored already is returned as it is, and nothing runs.
 
+    Args:
+        spec: The workflow.
+        data: What the run is started with.
+        request: Id, store and context of the run.
+
     Raises:
         RunError: Someone else is at this run.
         StorageError: The store cannot be used.
@@ -88,6 +93,11 @@ async def start(spec: FlowSpec, data: Data, request: RunRequest) -> WorkflowResu
 
 async def resume(spec: FlowSpec, what: Resume, request: RunRequest) -> WorkflowResult:
     """Go on with a suspended run.
+
+    Args:
+        spec: The workflow, with the same fingerprint.
+        what: The run, which of its waiting steps, and what these are given.
+        request: Store and context of the run.
 
     Raises:
         RunError: There is no such run, it does not wait, or someone else is at it; or it is
@@ -116,6 +126,11 @@ async def resume(spec: FlowSpec, what: Resume, request: RunRequest) -> WorkflowR
 
 async def load(spec: FlowSpec, run_id: str, store: RunStore | None = None) -> WorkflowResult:
     """Return how a stored run stands; `running` where someone is at it or was cut off.
+
+    Args:
+        spec: The workflow.
+        run_id: The run.
+        store: Where it is kept; None: the usual store.
 
     Raises:
         RunError: There is no such run.
@@ -222,7 +237,8 @@ async def _kept(job: _Job, result: WorkflowResult) -> WorkflowResult:
         document = dump_run(spec, flow, result)
     except SnapshotError as error:
         error.run_id, error.path = flow.run_id, error.path or spec.id
-        result = replace(result, status="failed", error=error, suspended=())
+        # A run that had failed already says why, which is often why it cannot be stored.
+        result = replace(result, status="failed", error=result.error or error, suspended=())
         if job.claim is None:
             return result
         document = dump_run(spec, Flow(flow.run_id, None, None, RequestContext()), replace(result, output=None))

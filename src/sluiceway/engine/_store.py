@@ -44,7 +44,14 @@ _MIGRATIONS: Final = (
 
 @dataclass(frozen=True, slots=True)
 class StoredRun:
-    """A run as it is kept: how it stands, and the rest as JSON text (None: nothing yet)."""
+    """A run as it is kept: how it stands, and the rest as JSON text (None: nothing yet).
+
+    Args:
+        run_id: The run.
+        workflow_id: The workflow.
+        status: How it stands.
+        document: The rest, as JSON text.
+    """
 
     run_id: str
     workflow_id: str
@@ -54,7 +61,13 @@ class StoredRun:
 
 @dataclass(frozen=True, slots=True)
 class Claim:
-    """The right to work on a run; nobody else has it meanwhile."""
+    """The right to work on a run; nobody else has it meanwhile.
+
+    Args:
+        run_id: The run.
+        token: Names who holds it: a machine and a process.
+        stored: What was kept when it was claimed; None: nothing.
+    """
 
     run_id: str
     token: str
@@ -71,7 +84,7 @@ class RunStore:
         path: The file; `":memory:"`: none, see `in_memory`; None: `sluiceway/runs.db` in the
             user's folder for program state.
 
-    Example:
+    Examples:
         >>> store = RunStore("/tmp/runs.db")
         >>> store.path.name
         'runs.db'
@@ -119,6 +132,10 @@ class RunStore:
 
     async def list(self, *, workflow_id: str | None = None, status: RunStatus | None = None) -> list[StoredRun]:
         """Return the runs of a workflow, or of all, that stand so; the one changed last first.
+
+        Args:
+            workflow_id: The workflow; None: all.
+            status: How they stand; None: any.
 
         Raises:
             StorageError: The store cannot be read.
@@ -228,6 +245,13 @@ class RunStore:
         self, run_id: str, workflow_id: str, status: RunStatus, document: str, *, claim: Claim | None = None
     ) -> None:
         """Keep how a run ended or where it waits, and give the claim back.
+
+        Args:
+            run_id: The run.
+            workflow_id: The workflow.
+            status: How it stands.
+            document: The rest, as JSON text.
+            claim: The right to work on it; None for a run that nobody has claimed.
 
         Raises:
             RunError: The claim was lost to another, or there is a run of that id already.

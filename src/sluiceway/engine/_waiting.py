@@ -95,7 +95,8 @@ def _indices(what: Resume, run_id: str) -> tuple[list[int] | None, list[Data]]:
     if _is_index(what.index):
         return [cast("int", what.index)], [what.data]
     if not isinstance(what.index, list | tuple) or not all(map(_is_index, what.index)):
-        raise RunError(f"run {run_id!r}: index={what.index!r} is neither a whole number nor a list of them")
+        message = f"run {run_id!r}: index={what.index!r} is neither a whole number nor a list of them"
+        raise RunError(message, run_id=run_id)
     indices = list(what.index)
     answers = list(cast("Any", what.data)) if isinstance(what.data, list | tuple) else []
     if len(set(indices)) != len(indices) or len(indices) != len(answers):

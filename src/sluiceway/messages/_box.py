@@ -75,7 +75,7 @@ def _copy(value: Any) -> Any:
         return value
     if kind is tuple:
         return tuple([v if type(v) in ATOMS else _copy(v) for v in value])
-    if isinstance(value, Mapping) and kind.__module__ in ("types", "collections"):
+    if isinstance(value, Mapping) and kind.__module__ in ("builtins", "collections"):
         return {k: _copy(v) for k, v in cast("Mapping[Any, Any]", value).items()}
     return _copy_object(value)
 
@@ -151,6 +151,10 @@ class Box:
     def of(cls, value: Any) -> Box:
         """Return a box with a copy of somebody else's value."""
         return cls(copy_value(value))
+
+    def fork(self) -> Box:
+        """Return a box of its own with the current value."""
+        return Box(self._kept if self._live is MISSING else self.state())
 
     def get(self) -> Any:
         """Return the live value, which may be changed in place."""

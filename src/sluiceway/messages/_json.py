@@ -160,7 +160,7 @@ def _read_data(fields: _Record, where: str) -> Part:  # noqa: ARG001 - one signa
 
 
 def _read_unknown(fields: _Record, where: str) -> Part:
-    return UnknownPart(text_of(fields, where, "of") or "unknown", fields.get("data"))
+    return UnknownPart("unknown" if fields.get("of") is None else text_of(fields, where, "of"), fields.get("data"))
 
 
 def _read_source(fields: _Record, where: str) -> Part:

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from typing import Any, Final, TypeAlias, cast
 
 from sluiceway.errors import MessageError
-from sluiceway.messages._box import Box, same_value
+from sluiceway.messages._box import same_value
 from sluiceway.messages._hunks import Hunk, apply_hunks, diff
 from sluiceway.messages._list import MessageList
 from sluiceway.messages._message import Message, SystemMessage
@@ -43,12 +43,30 @@ def merge_forks(base: MessageList, forks: Sequence[tuple[str, MessageList]], pre
         MergeConflict: Two branches changed the same thing differently; names both keys.
         MessageError: One of the lists is no fork of `base`.
     """
-    merge = _Merge(base, prefer)
-    branches = [merge.branch(key, fork) for key, fork in forks]
-    changed = [branch for branch in branches if branch.changed or branch.system_changed]
+    base._settle()
+    changed = [_branch(key, fork) for key, fork in forks if _is_changed(base, key, fork)]
     if changed:
+        merge = _Merge(base, prefer)
         merge.run(changed, [fork for _, fork in forks])
         merge.finish(changed)
+
+
+def _is_changed(base: MessageList, key: str, fork: MessageList) -> bool:
+    """Say whether a fork differs from what it was made from.
+
+    Raises:
+        MessageError: It is no fork of `base`.
+    """
+    fork._settle()
+    if fork._touched:
+        fork._collect()
+    if fork._origin is None or fork._origin_ref is not base._ref:
+        raise MessageError(f"The list of branch {key!r} is no fork of the list it is merged into.")
+    return bool(fork._changed_ids) or fork._reordered or fork._system != fork._origin_system
+
+
+def _branch(key: str, fork: MessageList) -> _Branch:
+    return _Branch(key, fork, fork._origin or {}, system_changed=fork._system != fork._origin_system)
 
 
 @dataclass(slots=True)
@@ -56,7 +74,6 @@ class _Branch:
     key: str
     fork: MessageList
     origin: Mapping[str, Message]
-    changed: bool
     system_changed: bool
 
     def edited(self, message_id: str) -> Message | None:
@@ -77,22 +94,6 @@ class _Merge:
         self._base = base
         self._prefer = prefer
         self._applies: list[_Apply] = []
-
-    def branch(self, key: str, fork: MessageList) -> _Branch:
-        base = self._base
-        base._settle()
-        fork._settle()
-        if fork._touched:
-            fork._collect()
-        if fork._origin is None or fork._origin_ref is not base._ref:
-            raise MessageError(f"The list of branch {key!r} is no fork of the list it is merged into.")
-        return _Branch(
-            key,
-            fork,
-            fork._origin,
-            changed=bool(fork._changed_ids) or fork._reordered,
-            system_changed=fork._system != fork._origin_system,
-        )
 
     def run(self, branches: Sequence[_Branch], merged: Sequence[MessageList]) -> None:
         base = self._base
@@ -174,8 +175,8 @@ class _Merge:
         if message._attachments or version._peek_attachments():
             message._attachments = _taken(message._attachments, version._peek_attachments())
         message._role = version._role
-        message._metadata = Box(version._metadata.state())
-        message._meta = None if version._meta is None else Box(version._meta.state())
+        message._metadata = version._metadata.fork()
+        message._meta = None if version._meta is None else version._meta.fork()
         message._created_at = version._created_at
         message._thread_id = version._thread_id
         message._resource_id = version._resource_id

@@ -310,8 +310,8 @@ class Message:
         new._role = self._role
         new._parts = [_held(part.copy()) for part in self._peek()]
         new._attachments = [_held(part.copy()) for part in self._peek_attachments()]
-        new._metadata = Box(self._metadata.state())
-        new._meta = None if self._meta is None else Box(self._meta.state())
+        new._metadata = self._metadata.fork()
+        new._meta = None if self._meta is None else self._meta.fork()
         new._created_at = self._created_at
         new._thread_id = self._thread_id
         new._resource_id = self._resource_id
@@ -445,8 +445,8 @@ class Message:
         new._role = self._role
         new._base = self
         new._parts = None
-        new._metadata = Box(self._metadata.state())
-        new._meta = None if self._meta is None else Box(self._meta.state())
+        new._metadata = self._metadata.fork()
+        new._meta = None if self._meta is None else self._meta.fork()
         new._created_at = self._created_at
         new._thread_id = self._thread_id
         new._resource_id = self._resource_id

@@ -19,12 +19,17 @@ from sluiceway.tools import Tool
 __all__ = ["StepKind", "as_step", "named"]
 
 StepKind: TypeAlias = Literal["processor", "function", "agent", "tool", "step"]
+"""What an entry of a workflow was made from."""
 
 _TAKEN = "a step is a processor, a workflow, a function, an agent, a tool, or an object with `id` and `run`"
 
 
 def named(thing: object) -> tuple[object, str | None, StepOptions]:
-    """Return what is inside of `step(…)`, its name there and its options."""
+    """Return what is inside of `step(…)`, its name there and its options.
+
+    Args:
+        thing: An entry of a workflow.
+    """
     if not isinstance(thing, StepSpec):
         return thing, None, PLAIN
     spec = cast("StepSpec[Any]", thing)

@@ -41,6 +41,9 @@ def takes_context(fn: Callable[..., Any]) -> bool:
     """Whether a function takes the context beside the data.
 
     It does if it has two parameters without a default, or a second one called `ctx`.
+
+    Args:
+        fn: Any function.
     """
     parameters = positional(fn)
     if parameters is None or len(parameters) < 2:
@@ -50,7 +53,11 @@ def takes_context(fn: Callable[..., Any]) -> bool:
 
 
 def with_context(fn: Callable[..., Any]) -> Callable[[Data, AnyScope], Any]:
-    """Return a function of `(data, ctx)` for one of `()`, `(data)` or `(data, ctx)`."""
+    """Return a function of `(data, ctx)` for one of `()`, `(data)` or `(data, ctx)`.
+
+    Args:
+        fn: The function.
+    """
     if takes_context(fn):
         return fn
     if positional(fn) == [] and not _takes_any(fn):

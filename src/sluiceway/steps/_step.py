@@ -91,7 +91,7 @@ def step(
     Raises:
         ConfigurationError: An option that cannot be.
 
-    Example:
+    Examples:
         >>> @step(id="double", retries=2)
         ... def twice(number: int) -> int:
         ...     return 2 * number

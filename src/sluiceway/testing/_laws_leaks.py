@@ -67,7 +67,7 @@ def assert_never_leaks(
         ConfigurationError: None of its hooks sees any of the surfaces, one of them does not
             exist, or no secret is given.
 
-    Example:
+    Examples:
         >>> from sluiceway.processors import PIIDetector
         >>> assert_never_leaks(PIIDetector(), ["4111 1111 1111 1111"], examples=20)
     """

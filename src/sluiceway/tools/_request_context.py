@@ -41,7 +41,7 @@ class RequestContext(Mapping[str, Any]):
     Raises:
         ConfigurationError: A name or an id is no string.
 
-    Example:
+    Examples:
         >>> context = RequestContext({"plan": "free"}, resource_id="user-1")
         >>> context.set("token", "s3cret", secret=True)
         >>> context["token"], context.public()

@@ -38,7 +38,7 @@ class Tool:
     Raises:
         ConfigurationError: No name, a wrong schema, or a `run` that cannot be called by name.
 
-    Example:
+    Examples:
         >>> def add(a: int, b: int) -> int:
         ...     '''Add two numbers.'''
         ...     return a + b
@@ -185,7 +185,7 @@ def tool(
     Raises:
         ConfigurationError: See `Tool`.
 
-    Example:
+    Examples:
         >>> @tool(name="weather")
         ... def lookup(city: str) -> str:
         ...     '''Say what the weather is like.'''

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Awaitable, Callable
+from contextvars import ContextVar
 from typing import Any
 
 import anyio
+import anyio.lowlevel
 import pytest
 
 from sluiceway.engine import Outcome, fan_out, raise_first
@@ -87,6 +90,91 @@ async def test_after_a_failure_no_further_one_starts() -> None:
 
     await fan_out([tracked(i) for i in range(10)], limit=1)
     assert started == [0, 1]
+
+
+WHO: ContextVar[str] = ContextVar("WHO", default="nobody")
+
+
+@pytest.mark.parametrize("limit", [None, 2])
+async def test_what_a_branch_sets_in_the_context_is_seen_by_it_alone(limit: int | None) -> None:
+    """Neither by the others, whenever they run, nor by what comes after."""
+    seen: list[str] = []
+
+    def named(name: str) -> Callable[[], Awaitable[None]]:
+        async def run() -> None:
+            seen.append(WHO.get())
+            WHO.set(name)
+            await anyio.lowlevel.checkpoint()
+            await anyio.lowlevel.checkpoint()
+            seen.append(WHO.get())
+
+        return run
+
+    await fan_out([named("a"), named("b"), named("c")], limit=limit)
+    assert (sorted(seen), WHO.get()) == (["a", "b", "c", "nobody", "nobody", "nobody"], "nobody")
+
+
+@pytest.mark.parametrize("failing", [0, 1, 2])
+async def test_each_branch_ends_the_others_and_they_are_waited_for(failing: int) -> None:
+    error = ValueError("x")
+    ended_in_peace: list[int] = []
+
+    def branch(index: int) -> Callable[[], Awaitable[None]]:
+        async def run() -> None:
+            if index == failing:
+                await anyio.sleep(0.001)
+                raise error
+            try:
+                await anyio.sleep(5)
+            finally:
+                with anyio.CancelScope(shield=True):
+                    await anyio.sleep(0.001)
+                    ended_in_peace.append(index)
+
+        return run
+
+    with anyio.fail_after(2):
+        outcomes = await fan_out([branch(index) for index in range(3)])
+    assert [outcome.error for outcome in outcomes] == [error if index == failing else None for index in range(3)]
+    assert sorted(ended_in_peace) == [index for index in range(3) if index != failing]
+
+
+async def test_a_cancellation_from_outside_goes_up_and_ends_all_branches() -> None:
+    ended_in_peace: list[int] = []
+
+    def branch(index: int) -> Callable[[], Awaitable[None]]:
+        async def run() -> None:
+            try:
+                await anyio.sleep_forever()
+            finally:
+                ended_in_peace.append(index)
+
+        return run
+
+    with anyio.move_on_after(0.01) as scope:
+        await fan_out([branch(index) for index in range(3)], wait="all")
+        raise AssertionError("it went on")
+    assert (scope.cancelled_caught, sorted(ended_in_peace)) == (True, [0, 1, 2])
+
+
+@pytest.mark.parametrize("index", [0, 1, 2])
+def test_a_future_that_somebody_cancelled_ends_the_branch_that_waits_for_it(index: int) -> None:
+    """As an error of that branch would, whichever it is; the task of the caller is not cancelled."""
+
+    async def waits() -> None:
+        future = asyncio.get_running_loop().create_future()
+        future.cancel()
+        await future
+
+    async def main() -> tuple[list[bool], list[bool]]:
+        branches = [ends("x", delay_s=5) for _ in range(3)]
+        branches[index] = waits
+        async with asyncio.timeout(2):
+            outcomes = await fan_out(branches)
+        await asyncio.sleep(0)
+        return [type(o.error) is asyncio.CancelledError for o in outcomes], [o.done for o in outcomes]
+
+    assert asyncio.run(main()) == ([i == index for i in range(3)], [False, False, False])
 
 
 def outcome(error: BaseException | None) -> Outcome:

@@ -170,3 +170,20 @@ async def test_a_wait_that_was_cancelled_can_be_made_again() -> None:
 async def test_a_loop_is_seen_from_inside() -> None:
     assert loop_is_running()
     assert not await anyio.to_thread.run_sync(loop_is_running)
+
+
+async def test_an_owner_that_is_dropped_ends_its_tasks_from_any_thread() -> None:
+    owned = Owned()
+    begun = anyio.Event()
+
+    async def work() -> None:
+        begun.set()
+        await anyio.sleep(5)
+
+    owned.start(work)
+    await begun.wait()
+    await anyio.to_thread.run_sync(owned.forget)
+    with anyio.fail_after(2):
+        await owned.join()
+    owned.forget()
+    assert owned.running == 0

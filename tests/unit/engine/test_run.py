@@ -106,6 +106,55 @@ async def test_the_map_gets_the_branches_in_list_order_and_only_what_it_returns_
     assert result is board, "a picked fork is brought back into the data it was forked from"
 
 
+async def test_a_step_without_options_gets_the_data_itself() -> None:
+    board, seen = Board(), []
+    result = await run_plan((call(Named("a", seen.append)),), board, SCOPE)
+    assert (seen[0] is board, result is board) == (True, True)
+
+
+async def test_a_step_that_only_has_a_timeout_gets_the_data_itself() -> None:
+    board, seen = Board(), []
+    result = await run_plan((call(Named("a", seen.append), timeout_s=5),), board, SCOPE)
+    assert (seen[0] is board, result is board) == (True, True)
+
+
+async def test_how_many_run_at_once_may_be_found_out_first() -> None:
+    async def how_many(data: Any, scope: Any) -> int:
+        await anyio.lowlevel.checkpoint()
+        return len(data)
+
+    node = ForEach((call(Named("inc", lambda n: n + 1)),), how_many, "f")
+    assert await run_node(node, [1, 2], SCOPE) == [2, 3]
+
+
+async def test_a_node_that_branches_can_run_by_itself() -> None:
+    seen: list[Any] = []
+
+    def holds(board: Board, scope: Any) -> bool:
+        seen.append(scope)
+        return True
+
+    node = Choice((Arm("a", (call(sets("a", x=1)),), holds),), None, "c")
+    assert (await run_node(node, Board(), SCOPE)).fields == {"x": 1}
+    assert seen == [SCOPE]
+
+
+async def test_a_picked_branch_is_brought_back_under_its_key() -> None:
+    joined: list[list[str]] = []
+
+    class Noting(Board):
+        def fork(self) -> Noting:
+            return Noting(**self.fields)
+
+        def join(self, forks: Any, *, prefer: str | None = None) -> Board:
+            joined.append(list(forks))
+            return super().join(forks, prefer=prefer)
+
+    plan = (Parallel((arm(sets("a", x=1)), arm(sets("b", x=2))), "p"), Map(lambda results, scope: results["b"], "m"))
+    assert (await run_plan(plan, Noting(), SCOPE)).fields == {"x": 2}
+    assert joined == [["b"]]
+
+
 async def test_a_map_may_be_async() -> None:
     async def pick(results: Any, scope: Any) -> Any:
         await anyio.lowlevel.checkpoint()
@@ -321,8 +370,9 @@ async def test_a_loop_goes_on_until_or_while(until: bool) -> None:
 
 async def test_a_loop_that_does_not_end_is_an_error() -> None:
     node = Loop((call(Named("inc", lambda n: n + 1)),), lambda n, _: False, True, "w › do_until[0]", 4)
-    with pytest.raises(LimitExceeded, match=r"w › do_until\[0\]: has not ended after 4 iterations"):
+    with pytest.raises(LimitExceeded, match=r"w › do_until\[0\]: has not ended after 4 iterations") as caught:
         await run_node(node, 0, SCOPE)
+    assert (caught.value.run_id, caught.value.path) == ("r1", "w › do_until[0]")
 
 
 async def test_foreach_keeps_the_order_and_the_limit() -> None:
@@ -339,6 +389,14 @@ async def test_foreach_keeps_the_order_and_the_limit() -> None:
 
     node = ForEach((call(Tracks("t", None)),), 2, "f")
     assert (await run_node(node, [0, 1, 2, 3, 4], SCOPE), most) == ([0, 10, 20, 30, 40], 2)
+
+
+async def test_foreach_over_what_is_no_list_is_an_error() -> None:
+    with pytest.raises(StepError) as caught:
+        await run_plan((ForEach((call(sets("a")),), 1, "w › foreach[0]"),), "ab", SCOPE)
+    error = caught.value
+    assert str(error) == "w › foreach[0]: foreach takes a list, not str"
+    assert (error.step_id, error.run_id, error.path, error.retryable) == ("foreach", "r1", "w › foreach[0]", False)
 
 
 async def test_foreach_over_data_that_parts_itself_joins_in_order() -> None:
@@ -370,3 +428,11 @@ async def test_a_parallel_in_a_parallel_merges_both() -> None:
     inner = Arm("inner", (Parallel((arm(sets("a", x=1)), arm(sets("b", y=2))), "p2"),))
     plan = (Parallel((inner, arm(sets("c", z=3))), "p1"),)
     assert (await run_plan(plan, Board(), SCOPE)).fields == {"x": 1, "y": 2, "z": 3}
+
+
+async def test_what_cannot_go_on_where_the_data_could_is_an_error() -> None:
+    with pytest.raises(StepError) as caught:
+        await run_plan((Map(lambda board, scope: 7, "w › map[0]"),), Board(), SCOPE)
+    error = caught.value
+    assert str(error) == "w › map[0]: gives int, not Board; return the Board"
+    assert (error.run_id, error.path, error.retryable) == ("r1", "w › map[0]", False)

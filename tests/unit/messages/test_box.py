@@ -1,5 +1,6 @@
 """Plain values: copied without sharing, compared at any depth."""
 
+from collections import ChainMap, OrderedDict
 from types import MappingProxyType
 from typing import Any
 
@@ -27,7 +28,11 @@ def test_a_copy_shares_no_container() -> None:
 
 
 def test_read_only_mappings_become_dicts() -> None:
-    assert copy_value(MappingProxyType({"a": [1]})) == {"a": [1]}
+    inner = {"a": [1]}
+    for given in (MappingProxyType(inner), OrderedDict(inner), ChainMap(inner)):
+        copy = copy_value(given)
+        assert (type(copy), copy) == (dict, {"a": [1]})
+        assert copy["a"] is not inner["a"]
 
 
 def test_any_depth_is_copied_and_compared() -> None:

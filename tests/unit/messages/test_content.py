@@ -240,6 +240,8 @@ def test_sources(kind: str, source_id: str, media_type: str, inside: bool) -> No
         ({"type": 3}, "content[0]: a part is a dict with a `type` of type str; 3 is not one."),
         ({}, "content[0]: a part is a dict with a `type` of type str; None is not one."),
         ({"type": "text", "text": 3}, "content[0]: `text` is a str, not int."),
+        ({"type": "file", "media_type": 3}, "content[0]: `media_type` is a str, not int."),
+        ({"type": "source", "id": "s", "url": 3}, "content[0]: `url` is a str, not int."),
         ({"type": "image"}, "content[0]: an image needs a URL, a data URL or bytes."),
         ({"type": "file"}, "content[0]: a file needs a URL, a data URL, base64 text or bytes."),
         ({"type": "input_audio"}, "content[0].input_audio: expected a dict, got NoneType."),
@@ -267,6 +269,7 @@ def test_what_no_part_can_be_made_of_says_where(item: Any, message: str) -> None
     [
         ({"content": 3}, "content: content is a str or a list of parts, not int."),
         ({"content": b"raw"}, "content: content is a str or a list of parts, not bytes."),
+        ({"content": "x", "metadata": 3}, "metadata: expected a dict, got int."),
         ({"tool_calls": "c"}, "tool_calls: `tool_calls` is a list, not str."),
         ({"tool_calls": {"id": "c"}}, "tool_calls: `tool_calls` is a list, not dict."),
         ({"tool_calls": [{"id": "c", "name": "f"}, 3]}, "tool_calls[1]: expected a dict, got int."),

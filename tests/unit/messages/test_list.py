@@ -7,6 +7,7 @@ import pytest
 
 from sluiceway.errors import MessageError
 from sluiceway.messages import (
+    FilePart,
     ListEdit,
     Message,
     MessageList,
@@ -304,6 +305,19 @@ def test_a_fork_is_isolated_both_ways() -> None:
     messages.update_tool_result("c1", 7)
     assert [m.to_dict() for m in late.all] == before
     assert texts(fork) == ["forked", "", "more"]
+
+
+def test_a_fork_has_attachments_of_its_own() -> None:
+    messages = MessageList()
+    messages.add(Message("a", id="a", attachments=[FilePart(b"x", "a/b", filename="old")]))
+    fork = messages.fork()
+    message, original = fork.get("a"), messages.get("a")
+    assert message is not None
+    assert original is not None
+    message.attachments[0].filename = "new"  # pyright: ignore[reportAttributeAccessIssue]
+    assert [one.to_dict()["attachments"][0]["filename"] for one in (message, original)] == ["new", "old"]
+    edits = [edit for edit in fork.take_edits() if edit.what == "filename"]
+    assert edits == [ListEdit(None, "edit", "a", None, 0, 0, 0, "filename")]
 
 
 def test_a_fork_copies_what_is_touched_only() -> None:

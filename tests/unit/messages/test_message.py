@@ -135,6 +135,49 @@ def test_a_chat_dict_gives_all_its_fields_in_every_spelling() -> None:
         }
 
 
+@pytest.mark.parametrize("name", ["contentType", "media_type", "mediaType"])
+def test_an_attachment_without_a_type_is_a_file(name: str) -> None:
+    given = {"url": "https://x.test/a", "name": "n", name: "text/a"}
+    message = Message({"content": "hi", "attachments": [given, FilePart(b"ii", "text/b")]})
+    assert message.to_dict()["attachments"] == [
+        {"type": "file", "media_type": "text/a", "url": "https://x.test/a", "filename": "n"},
+        {"type": "file", "media_type": "text/b", "data": "aWk="},
+    ]
+
+
+def test_what_no_attachment_can_be_made_of_says_which() -> None:
+    with pytest.raises(MessageError, match=r"^attachments\[1\]: an attachment is a file part or a dict, not int\.$"):
+        Message({"content": "hi", "attachments": [FilePart(b"ii", "text/b"), 7]})
+
+
+@pytest.mark.parametrize(
+    "given",
+    [
+        datetime(2024, 1, 2, 3, 4, 5, tzinfo=UTC),
+        datetime(2024, 1, 2, 3, 4, 5),  # noqa: DTZ001
+        "2024-01-02T03:04:05Z",
+        "2024-01-02T03:04:05",
+        "2024-01-02T05:04:05+02:00",
+        1704164645,
+        1704164645.0,
+    ],
+)
+def test_a_time_in_every_form(given: Any) -> None:
+    assert Message({"content": "hi", "created_at": given}).created_at == datetime(2024, 1, 2, 3, 4, 5, tzinfo=UTC)
+
+
+def test_a_message_shows_what_it_is() -> None:
+    assert repr(Message("hi", id="m")) == "Message('user', 'hi', id='m')"
+    assert repr(Message("x" * 60, id="m")) == f"Message('user', '{'x' * 60}', id='m')"
+    assert repr(Message("x" * 61, id="m")) == f"Message('user', '{'x' * 60}'…, id='m')"
+
+
+def test_a_new_message_has_an_id_of_its_own() -> None:
+    ids = {Message("hi").id for _ in range(10)}
+    assert len(ids) == 10
+    assert all(one.startswith("msg_") for one in ids), ids
+
+
 def test_a_part_belongs_to_one_message() -> None:
     first = Message("hi")
     second = Message(parts=first.parts)

@@ -237,6 +237,32 @@ def test_a_block_of_nothing_but_a_signature_is_a_part_with_its_id() -> None:
     assert (part.id, part.text, part.provider_metadata) == ("r1", "", {"p": {"s": 1}})
 
 
+def test_what_a_provider_says_when_a_block_begins_is_kept_for_its_end() -> None:
+    messages = MessageList("hi")
+    reply = Reply(messages, "r")
+    feed(
+        reply,
+        ("reasoning-start", {"id": "r1", "provider_metadata": {"p": {"s": 1}}}),
+        ("reasoning-delta", {"id": "r1", "text": "why"}),
+        ("reasoning-start", {"id": "r2"}),
+        ("reasoning-delta", {"id": "r2", "text": "not"}),
+        ("reasoning-end", {"id": "r2"}),
+        ("reasoning-end", {"id": "r1"}),
+    )
+    assert [part.provider_metadata for part in reply.parts()] == [{"p": {"s": 1}}, {}]
+
+
+def test_what_a_provider_says_of_a_block_without_text_is_kept() -> None:
+    messages = MessageList("hi")
+    reply = Reply(messages, "r")
+    feed(
+        reply, ("reasoning-start", {"id": "r1", "provider_metadata": {"p": {"s": 1}}}), ("reasoning-end", {"id": "r1"})
+    )
+    (part,) = reply.parts()
+    assert isinstance(part, ReasoningPart)
+    assert (part.id, part.text, part.provider_metadata) == ("r1", "", {"p": {"s": 1}})
+
+
 def test_a_result_that_is_there_keeps_what_the_model_is_shown() -> None:
     messages = MessageList("hi")
     reply = Reply(messages, "r")

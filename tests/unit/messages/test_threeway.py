@@ -119,3 +119,15 @@ def test_a_preferred_branch_wins_in_a_text_inside_of_a_value() -> None:
     assert merge_value({"k": ["base"]}, versions, prefer="b") == {"k": ["two"]}
     with pytest.raises(MergeConflict):
         merge_value({"k": ["base"]}, versions)
+
+
+@pytest.mark.parametrize(("where", "said"), [({}, "a value"), ({"where": "the state"}, "the state")])
+def test_values_that_are_nested_too_deep_to_merge_say_what_they_are(where: dict[str, str], said: str) -> None:
+    def nested(leaf: int) -> Any:
+        value: Any = leaf
+        for _ in range(600):
+            value = {"k": value}
+        return value
+
+    with pytest.raises(MergeConflict, match=f"'a' and 'b' changed {said} in different ways"):
+        merge_value(nested(0), [("a", nested(1)), ("b", nested(2))], **where)

@@ -1,5 +1,7 @@
 """Tool parts: values that are changed in place are noticed and isolated."""
 
+from typing import Any
+
 import pytest
 
 from sluiceway._types import MISSING
@@ -82,3 +84,15 @@ def test_objects_that_cannot_be_copied_are_shared() -> None:
     handle = Handle()
     part = ToolPart("t", "c1", state="result", result={"handle": handle})
     assert part.copy().result["handle"] is handle
+
+
+@pytest.mark.parametrize(("name", "call_id"), [(None, "c"), ("f", None), (7, 7)])
+def test_a_call_has_a_name_and_an_id(name: Any, call_id: Any) -> None:
+    with pytest.raises(MessageError, match=r"^The tool_name and the tool_call_id of a tool part are str\.$"):
+        ToolPart(name, call_id)
+
+
+def test_a_call_is_made_with_all_it_has() -> None:
+    part = ToolPart("f", "c", {"a": 1}, "result", [2], model_output="two", provider_executed=True)
+    assert (part.args, part.state, part.result, part.model_output) == ({"a": 1}, "result", [2], "two")
+    assert part.provider_executed
