@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import os
 
 import pytest
@@ -25,6 +26,12 @@ settings.register_profile(
     suppress_health_check=[HealthCheck.too_slow],
 )
 settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "ci"))
+
+
+def pytest_collection_finish() -> None:
+    """Keep what is there before the first test out of garbage collections: most of a run is that."""
+    gc.collect()
+    gc.freeze()
 
 
 @pytest.fixture(scope="module", params=["asyncio", "trio"])
