@@ -8,6 +8,7 @@ import pytest
 
 from sluiceway import Processor, Tool
 from sluiceway.models import Reply
+from tests.support.processors import hooked
 from tests.support.runs import Entry, by, calls_tool, each_entry, lines, make_agent, parts_of, reply_parts
 
 pytestmark = pytest.mark.anyio
@@ -76,7 +77,7 @@ async def test_where_the_only_call_was_taken_out_nobody_is_told_to_wait_for_one(
 
     ran_with: list[Any] = []
     script, tools = mailing(ran_with)
-    agent, model = make_agent(*script, tools=tools, output_processors=[Processor.of("p", **{hook: take_out})])
+    agent, model = make_agent(*script, tools=tools, output_processors=[hooked("p", {hook: take_out})])
 
     ran = await by(entry, agent, "hi")
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Iterator
 from contextlib import AsyncExitStack, ExitStack, suppress
+from functools import partial
 from threading import Thread
 from typing import Any, Final, Self
 
@@ -11,7 +12,7 @@ import anyio
 from anyio.from_thread import BlockingPortal, BlockingPortalProvider
 
 from sluiceway.agent import Agent
-from sluiceway.engine import Owned
+from sluiceway.engine import Owned, loop_is_running
 from sluiceway.errors import ConfigurationError, SluicewayError
 from sluiceway.serve._answering import Answering, Call, Hold
 from sluiceway.serve._guarding import call_options
@@ -187,8 +188,8 @@ class SyncGuard(_Guard):
             if isinstance(body, Answering):
                 self._open.add(body)
                 threads.callback(self._open.discard, body)
-                kept = threads.pop_all()
-                body = make_stream(self._library, _pieces(portal, body, kept.close), kept.close, sync=True)
+                end = partial(_ended, threads.pop_all().close)
+                body = make_stream(self._library, _pieces(portal, body, end), end, sync=True)
             return self._response(status, headers, body)
 
     def close(self) -> None:
@@ -199,15 +200,17 @@ def _pieces(portal: BlockingPortal, answering: Answering, close: Callable[[], No
     try:
         while (piece := portal.call(_next, answering)) is not None:
             yield piece
-    except GeneratorExit:
-        # Dropped unread; perhaps found as garbage in the loop's own thread, which cannot wait for itself.
-        with suppress(RuntimeError):  # the interpreter ends, and everything with it
-            Thread(target=close).start()
-        raise
-    except BaseException:
+    finally:
         close()
-        raise
-    close()
+
+
+def _ended(close: Callable[[], None]) -> None:
+    """Close; what was dropped unread may be found as garbage in the loop's own thread, which cannot wait for itself."""
+    if not loop_is_running():
+        close()
+        return
+    with suppress(RuntimeError):  # the interpreter ends, and everything with it
+        Thread(target=close).start()
 
 
 async def _next(answering: Answering) -> bytes | None:

@@ -278,7 +278,8 @@ def test_a_structured_answer_that_a_guard_stops_is_a_refusal(client: openai.Open
 def test_reasoning_is_no_part_of_the_text(client: openai.OpenAI) -> None:
     """An agent's is its own; a client that wants to see it says so, and gets it as the guards leave it."""
     SCRIPTS.say("private", Reply(reasoning=["It is 4111 1111 ", "1111 1111."], text="four"))
-    for more in ({}, {"extra_body": {"include_reasoning": False}}):
+    unasked: list[Any] = [{}, {"extra_body": {"include_reasoning": False}}]
+    for more in unasked:
         message = ask(client, "private", **more).choices[0].message
         assert (message.content, message.model_extra) == ("four", {})
         deltas = [chunk.choices[0].delta for chunk in pieces(client, "private", **more)]

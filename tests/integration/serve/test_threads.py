@@ -61,7 +61,7 @@ def test_a_thread_goes_on_under_its_key_and_under_no_other(serving: Serving) -> 
 
 def test_the_name_under_which_a_thread_is_stored_is_no_name_for_a_client(serving: Serving) -> None:
     say(serving, "sk-one", "my secret is red", thread="t3")
-    entry = serving.server.service._entry  # pyright: ignore[reportPrivateUsage]
+    entry = serving.server.service._entry
     owner = entry.owner({"x-api-key": "sk-one"})
     for headers in ({"thread": f"{owner}/t3"}, {"thread": "t3", "user": f"../{owner}"}):
         with client(serving, "sk-two", **headers) as asking, pytest.raises(openai.BadRequestError):

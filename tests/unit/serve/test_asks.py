@@ -223,7 +223,7 @@ def test_an_answer_that_a_guard_stopped_is_history_with_its_reason() -> None:
 
 def test_the_newer_bound_on_the_answer_counts() -> None:
     ask = chat(max_tokens=7, max_completion_tokens=5)
-    assert (ask.options["model_settings"], ask.max_tokens_name) == ({"max_tokens": 5}, "max_completion_tokens")
+    assert (ask.options.get("model_settings"), ask.max_tokens_name) == ({"max_tokens": 5}, "max_completion_tokens")
 
 
 @pytest.mark.parametrize(
