@@ -54,6 +54,26 @@ async def test_cancel_ends_all_and_join_waits_for_their_cleaning_up() -> None:
     assert (sorted(cleaned), owned.running) == ([0, 1, 2], 0)
 
 
+async def test_everybody_who_joins_is_woken() -> None:
+    owned = Owned()
+    go_on = anyio.Event()
+    owned.start(go_on.wait)
+    joined: list[int] = []
+
+    async def join(number: int) -> None:
+        await owned.join()
+        joined.append(number)
+
+    others = Owned()
+    for number in range(3):
+        others.start(lambda number=number: join(number))
+    await anyio.wait_all_tasks_blocked()
+    go_on.set()
+    await anyio.wait_all_tasks_blocked()
+
+    assert sorted(joined) == [0, 1, 2]
+
+
 async def test_join_waits_even_while_the_owner_is_being_cancelled() -> None:
     owned = Owned()
     ended: list[bool] = []

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import dataclasses
+import json
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -453,3 +455,31 @@ async def test_an_output_of_nothing_comes_back_as_nothing() -> None:
     assert [record.output for record in again.steps.values()] == ["text 1", None, None]
     assert (again.steps["w › ask"].input, again.steps["w › ask"].payload) == (None, None)
     await store.aclose()
+
+
+@pytest.mark.parametrize(
+    ("change", "said"),
+    [
+        (lambda run: run.update(steps=[]), "it is stored as suspended, and no step of it waits"),
+        (lambda run: run.update(input=len(run["values"])), "its value {n} is missing"),
+        (lambda run: run.update(input=-1), "its value -1 is missing"),
+        (lambda run: run["choices"][0].update(value="other"), "w › branch[0] has no branch 'other'"),
+        (lambda run: run["choices"][0].update(path="w › gone"), "there is no 'w › gone' in workflow 'w'"),
+    ],
+)
+async def test_a_damaged_run_says_what_is_wrong_with_it(change: Callable[[dict[str, Any]], None], said: str) -> None:
+    store = RunStore.in_memory()
+    workflow = Workflow("w").branch([(once, double)]).then(asks()).commit()
+    await workflow.run(1, run_id="r", store=store)
+    stored = await store.load("r")
+    assert stored is not None
+    run = json.loads(stored.document or "")
+    change(run)
+    other = RunStore.in_memory()
+    await other.save("r", "w", "suspended", json.dumps(run))
+    with pytest.raises(SnapshotError) as caught:
+        await workflow.load("r", store=other)
+    said = said.format(n=len(run["values"]))
+    assert (str(caught.value), caught.value.run_id) == (f"run 'r' is damaged: {said}; start it anew", "r")
+    await store.aclose()
+    await other.aclose()

@@ -217,6 +217,19 @@ def test_the_reply_carries_thread_and_resource() -> None:
     assert (message.id, message.thread_id, message.resource_id) == ("r", "t1", "u1")
 
 
+def test_text_and_reasoning_are_those_of_the_current_step() -> None:
+    messages = MessageList("hi")
+    reply = Reply(messages, "r", first=True)
+    feed(reply, ("text-delta", {"id": "t1", "text": "one"}))
+    assert (reply.text, reply.reasoning, len(reply.parts())) == ("one", "", 1)
+    reply.start_step()
+    assert (reply.text, reply.reasoning, reply.parts()) == ("", "", [])
+    feed(reply, ("text-delta", {"id": "t1", "text": "two"}))
+    assert (reply.text, reply.reasoning, len(reply.parts())) == ("two", "", 1)
+    feed(reply, ("reasoning-delta", {"id": "r1", "text": "so"}))
+    assert (reply.text, reply.reasoning, len(reply.parts())) == ("two", "so", 2)
+
+
 def test_data_keep_their_id() -> None:
     messages = MessageList("hi")
     reply = Reply(messages, "r")
