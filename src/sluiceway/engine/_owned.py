@@ -123,9 +123,9 @@ class Owned:
         """Wait until all have ended, even if the caller is being cancelled."""
         with anyio.CancelScope(shield=True):
             while self._running:
-                self._changed = anyio.Event()
+                if self._changed is None or self._changed.is_set():  # else it is of another who waits too
+                    self._changed = anyio.Event()
                 await self._changed.wait()
-            self._changed = None
 
 
 async def to_the_end(fn: Callable[[], Awaitable[None]]) -> None:

@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 import json
+import os
 import sys
 import threading
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import ExitStack
 from dataclasses import asdict, dataclass
 from datetime import datetime
+from io import FileIO
 from pathlib import Path
-from typing import Any, Final, TextIO, TypeAlias, cast
+from typing import Any, Final, TypeAlias, cast
 
 from sluiceway.engine import AuditStatus, clock
 from sluiceway.errors import ConfigurationError
@@ -88,7 +91,7 @@ class AuditTrail:
     Args:
         on_event: Called for each event.
         path: A file that gets a line of JSON per event, at its end; it is made if it is not
-            there, for its owner only.
+            there, for its owner only, and made anew where it was moved away, as log rotation does.
         values: Whether values may be told that processors report.
         passed: Whether hooks that found nothing are told too.
         also: Another observer, called first.
@@ -119,26 +122,27 @@ class AuditTrail:
         self._passed = passed
         self._also = also
         self._lock = threading.Lock()
-        self._file: TextIO | None = None
+        self._file: FileIO | None = None
+        self._torn = False
+        """Whether the last line was written in part."""
 
     def __call__(self, event: HookEvent) -> None:
         """Take what a hook did."""
-        if self._also is not None:
-            self._also(event)
         events = list(self._events(event))
-        _trace(event, events)
-        if self._path is not None and events:
-            self._write(self._path, events)
-        if self._on_event is not None:
-            for one in events:
-                self._on_event(one)
+        with ExitStack() as told:  # all are told, the last one put on it first, whatever another raises
+            if self._on_event is not None:
+                for one in reversed(events):
+                    told.callback(self._on_event, one)
+            if self._path is not None and events:
+                told.callback(self._write, self._path, events)
+            told.callback(_trace, event, events)
+            if self._also is not None:
+                told.callback(self._also, event)
 
     def close(self) -> None:
         """Close the file; a later event opens it again."""
         with self._lock:
-            if self._file is not None:
-                self._file.close()
-                self._file = None
+            self._close()
 
     def __enter__(self) -> AuditTrail:
         return self
@@ -213,11 +217,32 @@ class AuditTrail:
     def _write(self, path: Path, events: Sequence[AuditEvent]) -> None:
         lines = "".join(json.dumps(asdict(event), default=str) + "\n" for event in events)
         with self._lock:
-            if self._file is None:
-                path.touch(mode=0o600)
-                self._file = path.open("a", encoding="utf-8")
-            self._file.write(lines)
-            self._file.flush()
+            file = self._opened(path)
+            rest = memoryview((b"\n" if self._torn else b"") + lines.encode())
+            while rest:  # a disk that is full takes a part of it, and then raises
+                written = file.write(rest)
+                rest = rest[written:]
+                self._torn = bool(rest)
+
+    def _opened(self, path: Path) -> FileIO:
+        """Return the file, which may have been moved away meanwhile."""
+        if self._file is not None:
+            here = os.fstat(self._file.fileno())
+            try:
+                moved = not os.path.samestat(here, path.stat())
+            except FileNotFoundError:
+                moved = True
+            if moved:
+                self._close()
+        if self._file is None:
+            path.touch(mode=0o600)
+            self._file, self._torn = FileIO(path, "a"), False
+        return self._file
+
+    def _close(self) -> None:
+        file, self._file = self._file, None
+        if file is not None:
+            file.close()
 
 
 def _edited(edit: ListEdit) -> dict[str, Any]:

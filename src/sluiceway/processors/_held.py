@@ -62,12 +62,14 @@ class HeldText:
         key: The block's key.
     """
 
-    __slots__ = ("_deltas", "_skip", "key", "length")
+    __slots__ = ("_changed", "_deltas", "_skip", "key", "length")
 
     def __init__(self, key: str = "") -> None:
         self.key = key
         self._deltas: deque[Chunk] = deque()
         self._skip = 0
+        self._changed = False
+        """Whether what has gone out of the first delta was changed."""
         self.length = 0
 
     @property
@@ -85,7 +87,8 @@ class HeldText:
 
         Deltas that are not changed go out as they came in, whole or split at the end. The text
         of an edit that spans several goes out with its last character; a delta that is left
-        empty does not go out.
+        empty does not go out. What a provider noted beside a delta (tokens, a signature) goes out
+        with its end, unless something of the delta was changed: it may spell what is gone.
 
         Raises:
             ConfigurationError: More characters than there are, or edits that are out of the
@@ -93,9 +96,13 @@ class HeldText:
         """
         if not 0 <= n <= self.length:
             raise ConfigurationError(f"release({n}): this block holds {self.length} characters")
+        checked = _checked(edits, n)
         pieces = self._take(n)
         self.length -= n
-        return edit_deltas(pieces, _checked(edits, n))
+        if self._skip:  # the last piece is the beginning of a delta, of which more is held
+            from_ = n - len(pieces[-1].text) if pieces else n
+            self._changed = (self._changed and self._skip > n) or any(end > from_ for _, end, _ in checked)
+        return edit_deltas(pieces, checked)
 
     def _take(self, n: int) -> list[Chunk]:
         pieces: list[Chunk] = []
@@ -104,15 +111,23 @@ class HeldText:
             text = delta.text
             left = len(text) - self._skip
             if left <= n:
-                pieces.append(delta if not self._skip else delta.replace(text=text[self._skip :]))
+                piece = delta if not self._skip else delta.replace(text=text[self._skip :])
+                pieces.append(_bare(piece) if self._changed else piece)
                 self._deltas.popleft()
-                self._skip = 0
+                self._skip, self._changed = 0, False
                 n -= left
             else:
-                pieces.append(delta.replace(text=text[self._skip : self._skip + n]))
+                pieces.append(_bare(delta.replace(text=text[self._skip : self._skip + n])))
                 self._skip += n
                 n = 0
         return pieces
+
+
+def _bare(delta: Chunk) -> Chunk:
+    """Return a delta without what a provider noted beside it."""
+    if "provider_metadata" not in delta.payload:
+        return delta
+    return delta.replace(payload={key: value for key, value in delta.payload.items() if key != "provider_metadata"})
 
 
 def _checked(edits: Iterable[Edit], n: int) -> list[Edit]:
@@ -144,7 +159,7 @@ def edit_deltas(deltas: Sequence[Chunk], edits: Sequence[Edit]) -> list[Chunk]:
         if new == text:
             out.append(delta)
         elif new:
-            out.append(delta.replace(text=new))
+            out.append(_bare(delta.replace(text=new)))
         start = end
     return out
 

@@ -84,6 +84,11 @@ class StreamContext(HookContext):
         """The blocks of which this processor keeps text, oldest first: a text's id, `reasoning:<id>`."""
         return tuple(key for key, held in (self._blocks or {}).items() if held.length)
 
+    def keeps(self, block: str) -> bool:
+        """Whether this processor keeps any text of a block, as `held_blocks` names it."""
+        held = (self._blocks or {}).get(block)
+        return held is not None and held.length > 0
+
     def release(self, n: int, edits: Iterable[Edit] = (), *, block: str | None = None) -> list[Chunk]:
         """Return the chunks of the next `n` characters of a block, edited, to be returned or sent on.
 

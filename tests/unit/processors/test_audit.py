@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import resource
 from pathlib import Path
 from typing import Any
 
@@ -131,6 +132,65 @@ async def test_a_file_that_cannot_be_written_is_logged_and_fails_nothing(
     result = await agent.generate("hi", observer=AuditTrail(path=tmp_path / "no" / "audit.jsonl"))
     assert result.text == "ok"
     assert "the observer of run" in caplog.text
+
+
+async def test_one_who_is_told_and_fails_keeps_nothing_from_the_others(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    told: list[AuditEvent] = []
+
+    def fails(event: Any) -> None:
+        if isinstance(event, AuditEvent):
+            told.append(event)
+        raise OSError("no room")
+
+    path = tmp_path / "audit.jsonl"
+    agent, _ = make_agent("ok", input_processors=[PIIDetector()])
+    with AuditTrail(fails, path=path, also=fails) as trail:
+        await agent.generate("ann@x.org", observer=trail)
+    await agent.generate("ann@x.org", observer=AuditTrail(fails, path=tmp_path / "no" / "audit.jsonl"))
+
+    assert [event.status for event in told] == ["skipped", "flagged", "edited"] * 2
+    assert len(path.read_text(encoding="utf-8").splitlines()) == 3
+    assert "no room" in caplog.text
+    assert "ann@x.org" not in caplog.text
+
+
+async def test_a_file_that_was_moved_away_is_made_anew(tmp_path: Path) -> None:
+    path = tmp_path / "audit.jsonl"
+    agent, _ = make_agent("ok", input_processors=[PIIDetector()])
+    with AuditTrail(path=path, passed=False) as trail:
+        await agent.generate("ann@x.org", observer=trail)
+        path.rename(tmp_path / "audit.jsonl.1")
+        await agent.generate("ann@x.org", observer=trail)
+        path.unlink()
+        await agent.generate("ann@x.org", observer=trail)
+
+    for name in ("audit.jsonl", "audit.jsonl.1"):
+        assert len((tmp_path / name).read_text(encoding="utf-8").splitlines()) == 3
+
+
+async def test_a_line_that_found_no_room_spoils_none_of_those_after_it(tmp_path: Path) -> None:
+    path = tmp_path / "audit.jsonl"
+    hooks: list[HookEvent] = []
+    agent, _ = make_agent("ok", input_processors=[PIIDetector()])
+    await agent.generate("ann@x.org", observer=hooks.append)
+    limits = resource.getrlimit(resource.RLIMIT_FSIZE)
+    with AuditTrail(path=path, passed=False) as trail:
+        resource.setrlimit(resource.RLIMIT_FSIZE, (500, limits[1]))
+        try:
+            for _ in range(2):
+                with pytest.raises(OSError, match="File too large"):
+                    trail(hooks[0])
+        finally:
+            resource.setrlimit(resource.RLIMIT_FSIZE, limits)
+        size = path.stat().st_size
+        trail(hooks[0])
+
+    before, after = path.read_bytes()[:size], path.read_bytes()[size:]
+    assert size == 500
+    assert not before.endswith(b"\n")
+    assert [json.loads(line)["status"] for line in after[1:].splitlines()] == ["skipped", "flagged", "edited"]
 
 
 async def test_another_observer_still_gets_its_events() -> None:

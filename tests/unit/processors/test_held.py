@@ -12,7 +12,7 @@ from sluiceway import Agent, Processor, Workflow
 from sluiceway.errors import ProcessorError
 from sluiceway.messages import Chunk
 from sluiceway.models import ScriptedModel
-from sluiceway.processors._held import block_key
+from sluiceway.processors._held import HeldText, block_key
 from tests.support.models import ChunkModel, deltas
 from tests.support.runs import collect
 
@@ -138,3 +138,37 @@ async def test_holding_says_nothing_where_nothing_is_held() -> None:
     made = Processor.of("p", process_output_stream=lambda ctx: (seen.append(ctx.hold()), ctx.part)[1])
     await collect(Agent("a", model=ChunkModel([Chunk("finish", {"reason": "stop"})]), output_processors=[made]), "hi")
     assert set(seen) == {""}
+
+
+@pytest.mark.parametrize("stretches", [[9], [1, 8], [4, 5], [5, 4], [8, 1], [1] * 9])
+def test_what_was_noted_beside_a_text_does_not_outlive_the_text(stretches: list[int]) -> None:
+    """Such as the tokens of a delta, which spell what was taken out of it."""
+    held = HeldText()
+    for text in ("a sec", "ret b"):
+        held.add(Chunk("text-delta", {"id": "1", "text": text, "provider_metadata": {"p": {"tokens": text}}}))
+    out: list[Chunk] = []
+    at = 0
+    for length in stretches:  # `sec` and `ret` become `[S]` and nothing, each where it is released
+        edits = [
+            (max(2, at) - at, min(5, at + length) - at, "[S]" if at <= 2 else ""),
+            (max(5, at) - at, min(8, at + length) - at, ""),
+        ]
+        out += held.release(length, [edit for edit in edits if edit[0] < edit[1]])
+        at += length
+    out += held.release(10 - at)
+
+    assert "".join(chunk.text for chunk in out) == "a [S] b"
+    assert [chunk.get("provider_metadata") for chunk in out if chunk.get("provider_metadata")] == []
+
+
+def test_what_was_noted_beside_a_text_stays_with_its_end_where_nothing_was_changed() -> None:
+    held = HeldText()
+    for text in ("hello ", "world"):
+        held.add(Chunk("text-delta", {"id": "1", "text": text, "provider_metadata": {"p": {"signed": text}}}))
+    out = [*held.release(2), *held.release(5, [(4, 5, "W")]), *held.release(4)]
+    assert [(chunk.text, chunk.get("provider_metadata")) for chunk in out] == [
+        ("he", None),
+        ("llo ", {"p": {"signed": "hello "}}),
+        ("W", None),
+        ("orld", None),
+    ]

@@ -35,7 +35,7 @@ class Rule:
 
     Args:
         type: What a match is, such as `api-key`.
-        name: The rule; a named group of the pattern that took part names it instead.
+        name: The rule; a named group of a pattern of our own that took part names it instead.
         pattern: Must not match the empty text. `Words` are a tree of words instead of a pattern.
         check: Narrows or refuses a match; after a refusal the search goes on one further.
         gate: Where a match, or the cut-off beginning of one, can start; None: anywhere.
@@ -70,7 +70,9 @@ class Rule:
             if span is None:
                 return None
             start, end = span
-        name = match.lastgroup.replace("_", "-") if match.lastgroup else self.name
+        # The groups of a pattern that is not our own name what its author likes.
+        own = self.timeout_s is None
+        name = match.lastgroup.replace("_", "-") if own and match.lastgroup else self.name
         return Span(start, end, self.type, self.score, name)
 
     def matches(self, text: str) -> Iterator[Span]:

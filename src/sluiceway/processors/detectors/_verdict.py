@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import logging
 import math
+import re
 from collections.abc import Mapping, Sequence
 from typing import Any, Self, cast
 
@@ -21,6 +22,8 @@ FLAGGED = "flagged"
 """The type of a finding where a model only says that something is wrong."""
 
 _MOST_FOUND = 1000
+_MOST_REPAIRED_CHARS = 50_000
+_PARTED = re.compile(r"[\s_-]+")
 _SAYING = (
     "scores",
     "spans",
@@ -51,9 +54,14 @@ class Verdict(BaseModel):
 
     model_config = ConfigDict(extra="ignore")
 
-    flagged: bool | None = Field(None, validation_alias=AliasChoices("flagged", "blocked", "block"))
-    scores: dict[str, float | None] = {}
-    spans: list[_Quote] = Field([], validation_alias=AliasChoices("spans", "detections", "findings"))
+    # Models mix the names up, and where they use two the worse counts.
+    flagged: bool = False
+    blocked: bool = False
+    block: bool = False
+    scores: list[tuple[str, float | None]] = []
+    spans: list[_Quote] = []
+    detections: list[_Quote] = []
+    findings: list[_Quote] = []
     reason: str = ""
     text: str | None = Field(None, validation_alias=AliasChoices("text", "rewritten", "translation"))
     language: str | None = None
@@ -71,10 +79,12 @@ class Verdict(BaseModel):
 
     @field_validator("scores", mode="before")
     @classmethod
-    def _from_list(cls, value: Any) -> Any:
+    def _as_pairs(cls, value: Any) -> Any:
+        if isinstance(value, Mapping):
+            return list(cast("Mapping[Any, Any]", value).items())
         if isinstance(value, Sequence) and not isinstance(value, str):
             pairs = [cast("Mapping[str, Any]", item) for item in cast("Sequence[Any]", value)]
-            return {pair["type"]: pair.get("score") for pair in pairs if isinstance(pair, Mapping) and "type" in pair}  # pyright: ignore[reportUnnecessaryIsInstance]
+            return [(pair["type"], pair.get("score")) for pair in pairs if isinstance(pair, Mapping) and "type" in pair]  # pyright: ignore[reportUnnecessaryIsInstance]
         return value
 
     @classmethod
@@ -87,25 +97,31 @@ class Verdict(BaseModel):
         try:
             value = from_json(text)
         except ValueError:
-            value = repair_json(text, return_objects=True)
+            value = _repaired(text)
         return cls.model_validate(value)
 
     def detection(self, text: str, types: Sequence[str]) -> Detection:
         """Return what this says of a text, of the types asked for.
 
         A category that nobody asked about is ignored; one without a score is not flagged, and
-        logged. A quote is looked for in the text; one that is not there has no span, but its
-        type has its score.
+        logged. Case and what parts the words of a category do not matter. A quote is looked for
+        in the text; one that is not there has no span, but its type has its score.
         """
-        scores = {type_: _score(type_, score) for type_, score in self.scores.items() if type_ in types}
+        asked = {_folded(type_): type_ for type_ in types}
+        scores: dict[str, float] = {}
+        for name, given in self.scores:
+            type_ = asked.get(_folded(name))
+            if type_ is not None:
+                scores[type_] = max(_score(type_, given), scores.get(type_, 0.0))
         spans: list[Span] = []
-        for quote in self.spans:
-            if quote.type not in types:
+        for quote in (*self.spans, *self.detections, *self.findings):
+            type_ = asked.get(_folded(quote.type))
+            if type_ is None:
                 continue
-            score = 1.0 if quote.score is None else _score(quote.type, quote.score)
-            scores[quote.type] = max(score, scores.get(quote.type, 0.0))
-            spans.extend(_places(text, quote, score, _MOST_FOUND - len(spans)))
-        if self.flagged:
+            score = 1.0 if quote.score is None else _score(type_, quote.score)
+            scores[type_] = max(score, scores.get(type_, 0.0))
+            spans.extend(_places(text, quote.text, type_, score, _MOST_FOUND - len(spans)))
+        if self.flagged or self.blocked or self.block:
             scores[FLAGGED] = 1.0
         spans.sort(key=lambda span: (span.start, span.end))
         return Detection(scores, tuple(spans), self.reason, self.text)
@@ -118,14 +134,28 @@ def _score(type_: str, score: float | None) -> float:
     return min(1.0, max(0.0, score))
 
 
-def _places(text: str, quote: _Quote, score: float, most: int) -> list[Span]:
+def _places(text: str, quote: str, type_: str, score: float, most: int) -> list[Span]:
     places: list[Span] = []
-    start = text.find(quote.text) if quote.text else -1
+    start = text.find(quote) if quote else -1
     while start >= 0 and len(places) < most:
-        end = start + len(quote.text)
-        places.append(Span(start, end, quote.type, score, "model"))
-        start = text.find(quote.text, end)
+        end = start + len(quote)
+        places.append(Span(start, end, type_, score, "model"))
+        start = text.find(quote, end)
     return places
+
+
+def _folded(name: str) -> str:
+    return _PARTED.sub("-", name.strip().casefold())
+
+
+def _repaired(text: str) -> Any:
+    """Return what a broken answer means; None for one that is too long or too deep to say."""
+    if len(text) > _MOST_REPAIRED_CHARS:  # it takes the square of the length, and nothing else runs meanwhile
+        return None
+    try:
+        return repair_json(text, return_objects=True)
+    except RecursionError:
+        return None
 
 
 def verdict_schema(types: Sequence[str], *, spans: bool, text: bool) -> dict[str, Any]:

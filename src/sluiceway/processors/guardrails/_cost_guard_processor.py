@@ -45,6 +45,8 @@ _KEYS: Final[Mapping[str, tuple[str, ...]]] = {
 }
 _SCOPES: Final = ("run", "resource", "thread", "user", "organization", "session")
 _NANO: Final = 1_000_000_000
+_MOST: Final = 10**16
+"""More does not fit the ledgers, added up, and no call costs or takes as much."""
 _MESSAGE: Final = "the budget is spent: {usage} of {limit}"
 
 
@@ -136,6 +138,8 @@ class CostGuardProcessor(Processor):
         self.reserve_usd = None if reserve_usd is None else _usd(id, "reserve_usd", reserve_usd)
         self.ledger: CostLedger = InMemoryLedger() if ledger is None else ledger
         self.effects = Effects(reads=("overrides", "context"), writes=("state",))
+        # Of whatever run: the last call of one is made up for before the first step of another.
+        self._owed: list[tuple[CostEntry, str | None]] = []
 
     # --- hooks ----------------------------------------------------------------------------------
 
@@ -211,20 +215,30 @@ class CostGuardProcessor(Processor):
         """Book what is not booked yet: a ledger that was down must not make calls free."""
         calls: list[_Call] = ctx.state.get("unbooked", [])
         while calls:
-            call = calls[0]
-            entry = CostEntry(
-                id=call.id,
-                owner=self._owner(ctx),
-                at_us=call.at_us,
-                nano_usd=self._price(call.model).nano_usd(call.usage),
-                estimated=call.usage.estimated,
-                run_id=ctx.run_id,
-                model=f"{call.model.provider}/{call.model.model_id}",
-                input_tokens=call.usage.input_tokens,
-                output_tokens=call.usage.output_tokens,
-            )
-            await self.ledger.add(entry, call.settles)
-            calls.remove(call)
+            entry = self._entry(ctx, calls[0])
+            await self._add(entry, calls.pop(0).settles)
+        while self._owed:
+            await self._add(*self._owed.pop(0))
+
+    async def _add(self, entry: CostEntry, settles: str | None) -> None:
+        try:
+            await self.ledger.add(entry, settles)
+        except BaseException:
+            self._owed.append((entry, settles))
+            raise
+
+    def _entry(self, ctx: HookContext, call: _Call) -> CostEntry:
+        return CostEntry(
+            id=call.id,
+            owner=self._owner(ctx),
+            at_us=call.at_us,
+            nano_usd=min(_MOST, self._price(call.model).nano_usd(call.usage)),
+            estimated=call.usage.estimated,
+            run_id=ctx.run_id,
+            model=f"{call.model.provider}/{call.model.model_id}",
+            input_tokens=min(_MOST, call.usage.input_tokens),
+            output_tokens=min(_MOST, call.usage.output_tokens),
+        )
 
     def _price(self, model: Any) -> Price:
         price = self.prices.find(model.provider, model.model_id)

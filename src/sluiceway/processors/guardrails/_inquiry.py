@@ -3,17 +3,18 @@
 from __future__ import annotations
 
 import logging
+import math
 from collections import OrderedDict
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import partial
-from typing import Any, Literal, TypeAlias
+from typing import Any, Literal, TypeAlias, cast
 
 from sluiceway.engine import fan_out, raise_first, with_timeout
 from sluiceway.errors import ConfigurationError
 from sluiceway.processors._contexts import HookContext
 from sluiceway.processors._scope import call_observer
-from sluiceway.processors.detectors import Detection, Detector
+from sluiceway.processors.detectors import Detection, Detector, Span
 from sluiceway.processors.guardrails._scan import digest
 
 __all__ = ["DetectionEvent", "ErrorStrategy", "Inquiry", "OnDetection"]
@@ -108,7 +109,8 @@ class Inquiry:
     async def _one(self, ctx: HookContext, text: str) -> Detection | Exception:
         try:
             look = partial(self.detector.detect, text, ctx)
-            return await with_timeout(look, self.timeout_s, path=ctx.processor_id, run_id=ctx.run_id)
+            said = await with_timeout(look, self.timeout_s, path=ctx.processor_id, run_id=ctx.run_id)
+            return _checked(said, len(text))
         except ConfigurationError:
             raise
         except Exception as error:  # noqa: BLE001 - whatever a detector raises: the text was not checked
@@ -128,3 +130,20 @@ class Inquiry:
         if self.error_strategy == "strict":
             ctx.abort(reason, metadata={"status": "not checked", "errors": kinds})
         _log.warning("%s; let through", reason)
+
+
+def _checked(said: Any, length: int) -> Detection:
+    """Return what a detector said if it makes sense; else a text would pass for looked at that was not."""
+    if not isinstance(said, Detection):
+        raise TypeError(f"detect() must return a Detection, not {type(said).__name__}")
+    spans = cast("Sequence[Any]", said.spans)
+    for span in spans:
+        if not isinstance(span, Span) or not 0 <= span.start < span.end <= length:
+            raise ValueError(f"a span must lie inside the text of {length} characters")
+    for score in (*said.scores.values(), *(span.score for span in spans)):
+        if math.isnan(score):
+            raise ValueError("a score must be a number from 0 to 1")
+    text: Any = said.text
+    if text is not None and not isinstance(text, str):
+        raise TypeError("the text of a Detection must be a str, or None")
+    return said

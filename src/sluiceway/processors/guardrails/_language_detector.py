@@ -24,6 +24,7 @@ from sluiceway.processors.detectors import (
 from sluiceway.processors.guardrails._inquiring import Asked, checked_asked
 from sluiceway.processors.guardrails._inquiry import ErrorStrategy, Inquiry, OnDetection
 from sluiceway.processors.guardrails._options import checked_policy, checked_texts
+from sluiceway.processors.guardrails._scan import LANGUAGE_NOTE, ORIGINAL_TEXT
 
 __all__ = ["LanguageDetector"]
 
@@ -171,7 +172,7 @@ class LanguageDetector(Processor):
                 if detection is not None:
                     ctx.note("skipped", {"reason": "the language is not sure"})
                 continue
-            message.metadata["language"] = {
+            message.metadata[LANGUAGE_NOTE] = {
                 "language": LANGUAGES.get(found[0], found[0]),
                 "iso_code": found[0],
                 "confidence": found[1],
@@ -205,14 +206,14 @@ class LanguageDetector(Processor):
         new = [told[part.text].text if part.text in told else None for part in parts]
         if None in new:  # what could not be translated stays whole, as the audit says
             return
-        noted = message.metadata["language"]
+        noted = message.metadata[LANGUAGE_NOTE]
         if self.preserve_original:
-            noted["original_text"] = _text_of(message)
+            noted[ORIGINAL_TEXT] = _text_of(message)
         noted["translated_to"] = self.targets[0]
         for part, text in zip(parts, new, strict=True):
             if text is not None:
                 part.text = text
-        message.metadata["language"] = dict(noted)
+        message.metadata[LANGUAGE_NOTE] = dict(noted)
         ctx.warn(f"{reason}; it was translated", {"language": noted["iso_code"]})
 
 

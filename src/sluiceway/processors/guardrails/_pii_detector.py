@@ -230,10 +230,14 @@ class PIIDetector(TextGuard):
 
     def process_input(self, ctx: InputContext) -> Any:
         """Look at the messages that go to the model."""
+        if self.vault is not None:
+            self.vault.book(ctx).note(ctx.messages)
         return self.look_at_input(ctx)
 
     def process_tool_result(self, ctx: ToolResultContext) -> Any:
         """Look at what a tool returned, before model and store see it."""
+        if self.vault is not None:
+            self.vault.book(ctx).note(value=ctx.result)
         return self.look_at_tool_result(ctx)
 
     def process_output_result(self, ctx: OutputResultContext) -> Any:

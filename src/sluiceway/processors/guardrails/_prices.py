@@ -46,13 +46,14 @@ class Price:
                 raise ConfigurationError(f"Price: {name}={value!r} is not allowed; give a number from 0 up")
 
     def nano_usd(self, usage: Usage) -> int:
-        """Return what a call cost, in billionths of a US dollar, rounded up."""
-        cached = min(usage.input_tokens, dict(usage.details).get("cached_tokens", 0))
+        """Return what a call cost, in billionths of a US dollar, rounded up; fewer than no tokens are none."""
+        sent, got = max(0, usage.input_tokens), max(0, usage.output_tokens)
+        cached = max(0, min(sent, dict(usage.details).get("cached_tokens", 0)))
         cached_usd = self.input_usd if self.cached_input_usd is None else self.cached_input_usd
         return ceil(
-            (usage.input_tokens - cached) * _nano_usd_per_token(self.input_usd)
+            (sent - cached) * _nano_usd_per_token(self.input_usd)
             + cached * _nano_usd_per_token(cached_usd)
-            + usage.output_tokens * _nano_usd_per_token(self.output_usd)
+            + got * _nano_usd_per_token(self.output_usd)
         )
 
 

@@ -6,15 +6,20 @@ import hashlib
 from bisect import bisect_left
 from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from typing import Any, TypeAlias
+from typing import Any, Final, TypeAlias, cast
 
 from sluiceway._types import MISSING
-from sluiceway.messages import Message, ReasoningPart, TextPart, ToolPart
+from sluiceway.messages import FilePart, Message, ReasoningPart, TextPart, ToolPart
 from sluiceway.processors._texts import edit_texts
 from sluiceway.processors.detectors import Finding, Span, unite
 from sluiceway.processors.guardrails._values import rewrite_value
 
-__all__ = ["Look", "Replace", "Scan", "Shown", "digest", "entries_of"]
+__all__ = ["LANGUAGE_NOTE", "ORIGINAL_TEXT", "Look", "Replace", "Scan", "Shown", "digest", "entries_of"]
+
+LANGUAGE_NOTE: Final = "language"
+"""Where in the metadata of a message its language is noted, see `LanguageDetector`."""
+ORIGINAL_TEXT: Final = "original_text"
+"""Where in that note the text from before a translation is: a copy that must not be forgotten."""
 
 Look: TypeAlias = Callable[[str], Sequence[Finding]]
 """What is in a text."""
@@ -53,7 +58,7 @@ def entries_of(
         findings: What was found in one text.
         text: The text; for `shown.values`.
         offset: What to add to offsets.
-        path: Where in a tool's arguments or result the text stands, as a JSON pointer.
+        path: Where in a tool's arguments or result, or beside the text, it stands, as a JSON pointer.
         shown: What else they say.
     """
     entries: list[dict[str, Any]] = []
@@ -101,7 +106,7 @@ class Scan:
         """The types of what was found, in order."""
 
     def message(self, message: Message, surfaces: Collection[str]) -> Scan:
-        """Look at the parts of a message and its attachments.
+        """Look at the parts of a message and its attachments, names of files and the original of a translation.
 
         The texts of a user are looked at one by one, and joined, since a model reads them so:
         what is in one by itself is found whatever its neighbours hold, and does not swallow them.
@@ -110,12 +115,18 @@ class Scan:
             texts = message.text_parts
             for run in [texts] if message.role == "user" else [[part] for part in texts]:
                 self._texts(run)
+            self._original(message)
         for part in (*message.parts, *message.attachments):
             if isinstance(part, ReasoningPart):
                 if "reasoning" in surfaces:
                     self._texts([part])
             elif isinstance(part, ToolPart):
                 self._tool(part, surfaces)
+            elif isinstance(part, FilePart) and part.filename and "text" in surfaces:
+                # No sentence: rules look at it, a detector is not asked.
+                name = self.key(part.filename, "/filename")
+                if name != part.filename:
+                    self._edits.append(_setter(part, "filename", name))
         return self
 
     def value(self, value: Any) -> Any:
@@ -175,6 +186,15 @@ class Scan:
             edits = self._replacements(text, findings)
             self._edits.append(lambda: edit_texts(parts, edits))
 
+    def _original(self, message: Message) -> None:
+        noted: Any = message.metadata.get(LANGUAGE_NOTE)
+        text = cast("dict[str, Any]", noted).get(ORIGINAL_TEXT) if isinstance(noted, dict) else None
+        if isinstance(text, str):
+            new = self._rewrite(text, f"/metadata/{LANGUAGE_NOTE}/{ORIGINAL_TEXT}")
+            if new != text:
+                changed: dict[str, Any] = {**message.metadata, LANGUAGE_NOTE: {**noted, ORIGINAL_TEXT: new}}
+                self._edits.append(lambda: setattr(message, "metadata", changed))
+
     def _spans_of_each(self, texts: Sequence[str]) -> Iterator[Span]:
         offset = 0
         for text in texts:
@@ -218,5 +238,5 @@ def _apart(spans: Iterable[Span], from_these: Iterable[Span]) -> Iterator[Span]:
             yield span
 
 
-def _setter(part: ToolPart, name: str, value: Any) -> Callable[[], None]:
+def _setter(part: FilePart | ToolPart, name: str, value: Any) -> Callable[[], None]:
     return lambda: setattr(part, name, value)

@@ -137,7 +137,7 @@ class StreamText:
 
     def _lost(self, ctx: StreamContext, window: _Window, block: str) -> bool:
         """Whether what a window holds has gone out without it, since the hook failed and was passed over."""
-        return self.holds and window.hold.held > 0 and block not in ctx.held_blocks
+        return self.holds and window.hold.held > 0 and not ctx.keeps(block)
 
     def _decide(self, ctx: StreamContext, window: _Window, release: Release) -> list[tuple[int, int, str]]:
         """Report what was found in a stretch; return the edits that take it out."""

@@ -105,7 +105,7 @@ class StreamWindows:
 
     def _lost(self, ctx: StreamContext, block: _Block, name: str) -> bool:
         """Whether what a block holds has gone out without it, since the hook failed and was passed over."""
-        return self.holds and block.windows.held > 0 and name not in ctx.held_blocks
+        return self.holds and block.windows.held > 0 and not ctx.keeps(name)
 
     async def _settle(
         self, ctx: StreamContext, block: _Block, name: str, windows: Sequence[Window], part: Chunk | None

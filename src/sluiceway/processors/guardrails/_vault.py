@@ -8,7 +8,7 @@ from __future__ import annotations
 import re
 import threading
 from collections import OrderedDict
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from typing import Any, Literal, TypeAlias
 
 from sluiceway.errors import ConfigurationError
@@ -24,6 +24,7 @@ __all__ = ["PLACEHOLDER", "PIIVault", "RestoringTool", "VaultBook", "checked_vau
 VaultScope: TypeAlias = Literal["run", "thread"]
 
 PLACEHOLDER = re.compile(r"\[[A-Z][A-Z0-9_]{0,40}_[0-9]{1,6}\]")
+_WORD = re.compile(r"\w")
 
 
 class VaultBook:
@@ -36,18 +37,23 @@ class VaultBook:
         self._placeholders: dict[tuple[str, str], str] = {}
         self._values: dict[str, str] = {}
         self._numbers: dict[str, int] = {}
-        self._hiding: re.Pattern[str] | None = None
-        # What is written in the conversation already, by the user or from another run, is not given
-        # out: it would be taken for a value of this one.
+        self._hiding: _Hiding | None = None
         self._taken: set[str] = set()
+        self.note(messages)
 
-        def note(text: str) -> tuple[()]:
-            self._taken.update(PLACEHOLDER.findall(text))
-            return ()
+    def note(self, messages: Iterable[Message] = (), value: Any = None) -> None:
+        """Note what looks like a placeholder in messages, or in a tool's value.
 
-        scan = Scan(note, lambda _, value: value)
+        What is written there already, by the user or from another run, is not given out: it would
+        be taken for a value of this one.
+        """
+        taken: set[str] = set()
+        scan = Scan(lambda text: taken.update(PLACEHOLDER.findall(text)) or (), lambda _, value: value)
         for message in messages:
             scan.message(message, SURFACES)
+        scan.value(value)
+        with self._lock:
+            self._taken |= taken
 
     def placeholder(self, type_: str, value: str) -> str:
         """Return the placeholder of a value: the same value has always the same."""
@@ -81,14 +87,49 @@ class VaultBook:
             if not self._values:
                 return text
             if self._hiding is None:
-                ordered = sorted({value for _, value in self._placeholders}, key=lambda value: (-len(value), value))
-                self._hiding = re.compile("|".join(rf"(?<!\w){re.escape(value)}(?!\w)" for value in ordered if value))
+                self._hiding = _Hiding({value: made for (_, value), made in reversed(self._placeholders.items())})
             hiding = self._hiding
-            by_value = {value: placeholder for (_, value), placeholder in reversed(self._placeholders.items())}
-        return hiding.sub(lambda match: by_value[match.group()], text)
+        return hiding.hide(text)
 
     def __repr__(self) -> str:
         return f"<VaultBook of {len(self._values)} values>"
+
+
+class _Hiding:
+    """Finds many values in a text, in a time that does not grow with how many there are.
+
+    Args:
+        placeholders: By value; a value is found where it stands alone, the longest first.
+    """
+
+    __slots__ = ("_lengths", "_placeholders", "_starts")
+
+    def __init__(self, placeholders: Mapping[str, str]) -> None:
+        self._placeholders = placeholders
+        lengths: dict[str, set[int]] = {}
+        for value in placeholders:
+            if value:
+                lengths.setdefault(value[0], set()).add(len(value))
+        self._lengths = {first: sorted(some, reverse=True) for first, some in lengths.items()}
+        # An empty set of letters is no pattern; that of nothing but an empty value matches nowhere.
+        self._starts = re.compile(rf"(?<!\w)[{re.escape(''.join(lengths))}]" if lengths else r"(?!)")
+
+    def hide(self, text: str) -> str:
+        """Return the text with placeholders in the place of the values."""
+        out: list[str] = []
+        position = 0
+        for start in self._starts.finditer(text):
+            at = start.start()
+            if at < position:
+                continue
+            for length in self._lengths[text[at]]:
+                end = at + length
+                made = self._placeholders.get(text[at:end])
+                if made is not None and not _WORD.match(text, end):
+                    out += text[position:at], made
+                    position = end
+                    break
+        return "".join(out) + text[position:]
 
 
 class PIIVault:

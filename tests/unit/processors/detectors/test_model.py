@@ -40,7 +40,36 @@ def test_answers_are_read_leniently(answer: str) -> None:
     assert dict(Verdict.parse(answer).detection("x", ["hate"]).scores) == {"hate": 0.5}
 
 
-@pytest.mark.parametrize("answer", ["", "no", "[]", "{}", '{"other": 1}', '{"scores": {"hate": "very"}}'])
+@pytest.mark.parametrize(
+    ("answer", "said"),
+    [
+        ('{"flagged": false, "blocked": true}', {FLAGGED: 1.0}),
+        ('{"block": true, "flagged": false, "scores": {}}', {FLAGGED: 1.0}),
+        ('{"spans": [], "detections": [{"text": "x", "type": "hate"}]}', {"hate": 1.0}),
+        ('{"scores": {"Hate": 0.9}}', {"hate": 0.9}),
+        ('{"scores": {"Self_Harm": 0.9, "self-harm": 0.1}}', {"self-harm": 0.9}),
+        ('{"spans": [{"text": "x", "type": "SELF HARM", "score": 0.7}]}', {"self-harm": 0.7}),
+    ],
+)
+def test_of_what_an_answer_says_twice_the_worst_counts(answer: str, said: dict[str, float]) -> None:
+    assert dict(Verdict.parse(answer).detection("x", ["hate", "self-harm"]).scores) == said
+
+
+@pytest.mark.parametrize(
+    "answer",
+    [
+        "",
+        "no",
+        "[]",
+        "{}",
+        '{"other": 1}',
+        '{"scores": {"hate": "very"}}',
+        '{"scores": [{"type": ["hate"], "score": 1}]}',
+        "[" * 100_000,
+        '{"scores": {"hate": 0}, "more": ' + '{"a":' * 50_000,
+        'no "answer" {here, ' * 100_000,
+    ],
+)
 def test_another_shape_is_refused(answer: str) -> None:
     with pytest.raises(ValueError, match="Verdict"):
         Verdict.parse(answer)

@@ -15,7 +15,7 @@ import pytest
 from sluiceway import Agent, Processor, RequestContext
 from sluiceway.engine import use_clock
 from sluiceway.errors import ConfigurationError, ProcessorError, StorageError
-from sluiceway.messages import Usage
+from sluiceway.messages import Message, Usage
 from sluiceway.models import Reply, ScriptedModel
 from sluiceway.processors import (
     CostEntry,
@@ -184,6 +184,24 @@ async def test_the_models_of_guards_cost_too() -> None:
     assert await spent(made) == 20 + 1
 
 
+async def test_calls_of_guards_that_end_at_once_are_booked_once_each(caplog: pytest.LogCaptureFixture) -> None:
+    class Slow(InMemoryLedger):
+        async def add(self, entry: CostEntry, settles: str | None = None) -> None:
+            await anyio.wait_all_tasks_blocked()
+            await super().add(entry, settles)
+
+    made = guard(1000, ledger=Slow())
+    judge = ModerationProcessor(model=Judge(scores(hate=0.0)))
+    one, _ = agent(made)
+    said = [Message(f"text {number}", role="user") for number in range(5)]
+
+    result = await one.generate(said, input_processors=[made, judge])
+
+    assert result.text == "ok"
+    assert await spent(made) == 20 + 5
+    assert caplog.records == []
+
+
 async def test_a_replay_costs_nothing() -> None:
     made = guard(1000, reserve_usd=20)
     one, model = agent(made)
@@ -253,6 +271,47 @@ async def test_a_ledger_that_was_down_makes_no_call_free() -> None:
     with pytest.raises(StorageError, match="gone"):
         await one.generate("hi")
     assert len(model.calls) == 1
+
+
+async def test_the_last_call_of_a_run_is_made_up_for_in_the_next_run() -> None:
+    class Down(InMemoryLedger):
+        down = True
+
+        async def add(self, entry: CostEntry, settles: str | None = None) -> None:
+            if self.down:
+                raise StorageError("down")
+            await super().add(entry, settles)
+
+    ledger = Down()
+    made = guard(20, ledger=ledger)
+    one, _ = agent(made)
+    context = RequestContext({}, resource_id="r")
+    assert (await one.generate("hi", request_context=context)).text == "ok"
+    with pytest.raises(StorageError, match="down"):
+        await one.generate("hi", request_context=RequestContext({}, resource_id="other"))
+    ledger.down = False
+    assert (await one.generate("hi", request_context=RequestContext({}, resource_id="other"))).text == "ok"
+
+    assert await spent(made, "cost-guard/resource/r") == 20
+    assert (await one.generate("hi", request_context=context)).tripwire is not None
+
+
+@pytest.mark.parametrize(
+    ("usage", "cost"),
+    [(Usage(-10, -10), 0.0), (Usage(-10, 10), 10.0), (Usage(10, 0, details=(("cached_tokens", -90),)), 10.0)],
+)
+async def test_no_usage_makes_a_budget_larger(usage: Usage, cost: float) -> None:
+    made = guard(1000)
+    one, _ = agent(made, Reply(text="ok", usage=usage))
+    await one.generate("hi")
+    assert await spent(made) == cost
+
+
+async def test_a_usage_that_no_table_has_room_for_spends_the_budget(tmp_path: Path) -> None:
+    async with SQLiteLedger(tmp_path / "costs.db") as ledger:
+        made = guard(1000, ledger=ledger)
+        one, _ = agent(made, Reply(text="ok", usage=Usage(10**30, 10)))
+        assert [bool((await one.generate("hi")).tripwire) for _ in range(2)] == [False, True]
 
 
 async def test_processes_share_a_ledger(tmp_path: Path) -> None:

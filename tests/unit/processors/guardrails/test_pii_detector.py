@@ -12,7 +12,8 @@ from hypothesis import strategies as st
 from sluiceway import Agent, Message, Processor
 from sluiceway.messages import Chunk, ToolPart
 from sluiceway.models import Reply
-from sluiceway.processors import PIIDetector
+from sluiceway.processors import PIIDetector, StreamContext
+from tests.support.judges import FlagsPlace
 from tests.support.models import ChunkModel, deltas
 from tests.support.pii_texts import cuts, pieces, texts
 from tests.support.runs import calls_tool, collect, lines, make_agent, reply_parts
@@ -285,3 +286,22 @@ async def test_streamed_text_is_the_result_and_the_redaction_of_the_whole(text: 
     ran = await collect(agent, "hi")
     assert ran.emitted == ran.result.text == (await whole.generate("hi")).text
     assert ran.result.edited_after_stream is False
+
+
+@pytest.mark.parametrize("detector", [None, FlagsPlace("Maria", "name")], ids=["rules", "windows"])
+async def test_blocks_that_come_mixed_up_are_not_gone_through_for_each_delta(
+    detector: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Or thousands of them would take the square of their number."""
+    listed: list[StreamContext] = []
+    monkeypatch.setattr(StreamContext, "held_blocks", property(lambda ctx: listed.append(ctx) or ()))
+    mixed = [
+        Chunk("text-delta", {"id": f"b{number}", "text": text})
+        for text in ("ann@", "example.org ")
+        for number in range(20)
+    ]
+    model = ChunkModel([*mixed, Chunk("finish", {"reason": "stop"})])
+    agent = Agent(id="a", model=model, output_processors=[PIIDetector(detector=detector)])
+
+    assert (await collect(agent, "hi")).emitted == "a*n@*******.org " * 20
+    assert listed == []

@@ -69,6 +69,32 @@ async def test_a_type_without_a_place_is_the_whole_text() -> None:
     assert lines(model.prompts[0])[-1] == "user: [NAME]"
 
 
+@pytest.mark.parametrize(
+    "answer",
+    [
+        None,
+        {"name": 1.0},
+        Detection({"name": float("nan")}),
+        Detection({"name": "high"}),  # pyright: ignore[reportArgumentType]
+        Detection({}, (Span(0, 999, "name"),)),
+        Detection({}, (Span(-2, 2, "name"),)),
+        Detection({}, (Span(2, 2, "name"),)),
+        Detection({}, (Span(0, 2, "name", float("nan")),)),
+        Detection({}, ("Ann",)),  # pyright: ignore[reportArgumentType]
+        Detection({}, text=5),  # pyright: ignore[reportArgumentType]
+    ],
+    ids=repr,
+)
+@pytest.mark.parametrize("place", ["input_processors", "output_processors"])
+async def test_what_makes_no_sense_is_no_verdict(answer: Any, place: str) -> None:
+    for error_strategy, statuses in (("strict", ["not checked", "blocked"]), ("warn", ["not checked"])):
+        judge = PIIDetector(detector=Told(answer), error_strategy=error_strategy)  # pyright: ignore[reportArgumentType]
+        agent, _ = make_agent("I am Ann", **{place: [judge]})
+        result = await agent.generate("I am Ann")
+        assert [entry.status for entry in result.audit if entry.status != "skipped"] == statuses
+        assert result.text == ("" if error_strategy == "strict" else "I am Ann")
+
+
 async def test_types_that_were_not_asked_for_do_not_count() -> None:
     told = Told(Detection.of((Span(0, 1, "name", 1.0), Span(2, 3, "colour", 1.0))))
     agent, model = make_agent("ok", input_processors=[PIIDetector(detection_types=["name"], detector=told)])

@@ -104,3 +104,14 @@ async def test_a_pattern_that_blows_up_is_stopped(
 def test_options_are_checked(options: dict[str, Any], said: str) -> None:
     with pytest.raises(ConfigurationError, match=said):
         RegexFilterProcessor(**options)
+
+
+async def test_a_group_with_a_name_does_not_name_the_rule() -> None:
+    seen: list[Any] = []
+    rule = RegexRule("badge", r"(?P<number>EMP-[0-9]{6})")
+    agent, _ = make_agent(
+        "EMP-123456",
+        output_processors=[RegexFilterProcessor(rules=[rule], strategy="redact", on_violation=seen.append)],
+    )
+    await agent.generate("hi")
+    assert [violation.detail for violation in seen] == [[{"rule": "badge", "offset": 0, "length": 10}]]

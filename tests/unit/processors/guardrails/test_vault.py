@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+import time
 from typing import Any
 
 import pytest
@@ -109,6 +110,47 @@ async def test_what_looks_like_a_placeholder_already_is_not_given_out() -> None:
     result = await agent.generate("[EMAIL_1] is mine, ann@x.org")
     assert lines(model.prompts[0])[-1] == "user: [EMAIL_1] is mine, [EMAIL_2]"
     assert result.text == "[EMAIL_1] ann@x.org"
+
+
+async def test_what_is_written_later_in_a_thread_is_not_given_out_either() -> None:
+    def look() -> dict[str, str]:
+        """Look."""
+        return {"from": "bob@x.org", "note": "[EMAIL_4] and [EMAIL_5]"}
+
+    guard = detector(vault=PIIVault("thread"))
+    agent, model = make_agent(
+        "ok",
+        Reply(tool_calls=[calls_tool("look")]),
+        "ok",
+        tools=[look],
+        input_processors=[guard],
+        output_processors=[guard],
+    )
+    await agent.generate("I am ann@x.org", request_context=RequestContext({}, thread_id="t"))
+    await agent.generate("[EMAIL_2] and [EMAIL_3] are cyd@x.org", request_context=RequestContext({}, thread_id="t"))
+
+    assert lines(model.prompts[1])[-1] == "user: [EMAIL_2] and [EMAIL_3] are [EMAIL_4]"
+    assert '"from":"[EMAIL_6]"' in lines(model.prompts[2])[-1]
+
+
+def test_hiding_takes_the_longest_value_that_stands_alone() -> None:
+    book = VaultBook([])
+    for value in ("ab", "ab-", "ab-c", "(ab", "é"):
+        book.placeholder("x", value)
+    assert book.hide("ab ab-x ab-c ab-cd (ab) xab é éé") == "[X_1] [X_1]-x [X_3] [X_1]-cd [X_4]) xab [X_5] éé"
+
+
+def test_hiding_many_values_takes_no_longer_per_value() -> None:
+    def seconds(values: int) -> float:
+        book = VaultBook([])
+        for number in range(values):
+            book.placeholder("email", f"user{number}@corp.test")
+        texts = [f"mail user{number}@corp.test, and so on and so forth" for number in range(values)]
+        started = time.process_time()
+        assert [book.hide(text) for text in texts][-1] == f"mail [EMAIL_{values}], and so on and so forth"
+        return time.process_time() - started
+
+    assert seconds(6000) < 1
 
 
 async def test_values_are_in_no_log_and_no_repr(caplog: pytest.LogCaptureFixture) -> None:
