@@ -13,6 +13,7 @@ from collections.abc import Iterator
 
 from sluiceway.processors.detectors._meanings import Place, meanings_in
 from sluiceway.processors.detectors._phrases_rules import ConceptRule
+from sluiceway.processors.detectors._weighing import Weighed, weigh
 
 __all__ = ["Concepts", "lower_case"]
 
@@ -28,11 +29,17 @@ class Concepts:
         text: The text, in lower case.
     """
 
-    __slots__ = ("_found", "text")
+    __slots__ = ("_found", "said", "text")
 
     def __init__(self, text: str) -> None:
         self.text = text
         self._found = meanings_in(text)
+        self.said = sum(map(len, self._found.values()))
+        """How many places have a meaning."""
+
+    def weigh(self, trick: str) -> Iterator[Weighed]:
+        """Yield what the stretches of the text weigh that are not far from an attack."""
+        return weigh(self.text, self._found, trick)
 
     def near(self, name: str, place: Place, chars: int) -> bool:
         """Whether a meaning stands within so many characters of a place, or in it."""

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from functools import cache
 from itertools import chain
 from time import perf_counter
-from typing import Any
+from typing import Any, NamedTuple
 
 import regex
 
@@ -17,6 +17,7 @@ from sluiceway.processors.detectors._phrases_rules import CONCEPT_RULES, Concept
 from sluiceway.processors.detectors._phrases_world import WORLD
 from sluiceway.processors.detectors._port import Detection, Span
 from sluiceway.processors.detectors._views import View, views
+from sluiceway.processors.detectors._weighing import Weighed
 
 __all__ = ["INJECTION_TYPES", "InjectionRules"]
 
@@ -36,11 +37,11 @@ _UNSURE = 0.3
 _TOLD = regex.compile(
     r"(?i)(?:\b(?:not|never|can|cannot|may|could|might|would|did|does|who|which|they|he|she|we|people|users?|drivers?|students?"
     r"|attackers?|often|sometimes|usually|safely|tends?~to|tempted~to|tries~to|tried~to|try~to|easy~to|likely~to|happens~if~you"
-    r"|how~to|when~to|about~to|asks~it~to)|n.t)[\W_]{1,3}\Z".replace("~", r"[\W_]{1,3}")
+    r"|how~to|when~to|about~to|asks~it~to|told~to|asked~to)|n.t)[\W_]{1,3}\Z".replace("~", r"[\W_]{1,3}")
 )
 _LOOK_BACK_CHARS = 24
 _ABOUT_CHARS = 120
-_COMMANDS = ("ignore-", "forget-", "override-", "reveal-", "repeat-")
+_COMMANDS = ("ignore-", "forget-", "override-", "reveal-", "repeat-", "swapped-")
 
 
 _QUOTE = regex.compile(r"[\"“„«»「『`][\W_]{0,2}\Z")
@@ -55,6 +56,35 @@ def _mentioned(text: str, match: regex.Match[str], concepts: Concepts) -> bool:
         return True
     quoted = _QUOTE.search(text, max(0, start - 4), start) and _UNQUOTE.match(text, end)
     return bool(quoted) and concepts.near("meta", (start, end), _ABOUT_CHARS)
+
+
+_REWRITTEN = frozenset(
+    ("leetspeak", "markup", "look-alikes", "hidden-characters", "escapes", "quoted-parts", "comments", "spaced-letters")
+)
+_WEIGHED = "weighed-signs"
+_SURE_AT = 0.7
+_PER_POINT = 0.05
+_SUREST = 0.95
+
+
+class _Reading(NamedTuple):
+    """A reading of a text, the meanings in it, and what its stretches weigh."""
+
+    view: View
+    concepts: Concepts
+    weighed: Sequence[Weighed]
+
+
+def _readings(text: str) -> list[_Reading]:
+    made: list[_Reading] = []
+    plain: Concepts | None = None
+    for view in views(text):
+        concepts = Concepts(lower_case(view.text))
+        plain = plain or concepts
+        # The text once more, and no more said than before: weighed already.
+        again = view.trick in _REWRITTEN and concepts.said <= plain.said and len(view.text) * 2 > len(text)
+        made.append(_Reading(view, concepts, () if again else tuple(concepts.weigh(view.trick))))
+    return made
 
 
 class _Compiled:
@@ -100,52 +130,61 @@ def _add_apart(taken: list[tuple[int, int]], start: int, end: int) -> bool:
     return True
 
 
+def _named(rule: str, view: View) -> str:
+    return f"{rule}:{view.trick}" if view.trick else rule
+
+
 class InjectionRules:
-    """Finds attempts to take over the model: phrases of nine languages, and words near each other of sixteen.
+    """Finds attempts to take over the model: phrases, and words of sixteen languages near each other.
 
     Safe to share.
 
     The text is read as it stands and with its tricks undone: base64, hex, percent and other
     escapes, digits for letters, look-alike and invisible letters, letters apart, comments. A
     finding's span is the stretch of the original text that it came from; its rule names the
-    trick behind a colon, such as `ignore-instructions:base64`.
+    trick behind a colon, such as `ignore-instructions:base64`. Where many weak signs stand together
+    the rule is `weighed-signs`, and the score tells how much they outweigh what speaks against them.
 
     Args:
         types: Which of `INJECTION_TYPES` to look for.
         threshold: Findings less sure than this are left out; from 0 to 1.
     """
 
-    __slots__ = ("_concept_rules", "_rules", "_threshold")
+    __slots__ = ("_concept_rules", "_rules", "_threshold", "_types")
 
     def __init__(self, types: Sequence[str] = INJECTION_TYPES, *, threshold: float = 0.7) -> None:
         self._rules = [rule for rule in _compiled() if rule.phrase.type in types]
         self._concept_rules = [rule for rule in CONCEPT_RULES if rule.type in types and rule.score >= threshold]
         self._threshold = threshold
+        self._types = frozenset(types)
 
     def find(self, text: str) -> tuple[Span, ...]:
         """Return what is in `text`, in text order; spans of two rules may overlap."""
-        made = [(view, Concepts(lower_case(view.text))) for view in views(text)]
-        spans = list(_once(self._matches(rule, *one) for one in made for rule in self._rules))
-        taken = sorted((span.start, span.end) for span in spans)
+        made = _readings(text)
+        spans = list(_once(self._matches(rule, one) for one in made for rule in self._rules))
         # What a phrase has found needs no second finding with a vaguer name.
-        vaguer = _once(self._near(rule, *one) for one in made for rule in self._concept_rules)
-        spans += [span for span in vaguer if not _overlaps(taken, span)]
+        for vaguer in (
+            _once(self._near(rule, one) for one in made for rule in self._concept_rules),
+            _once(self._outweighing(one) for one in made),
+        ):
+            taken = sorted((span.start, span.end) for span in spans)
+            spans += [span for span in vaguer if not _overlaps(taken, span)]
         return tuple(sorted(spans, key=lambda s: (s.start, s.end, s.rule)))
 
     def profile(self, text: str) -> dict[str, float]:
         """Return how many seconds each rule takes for all readings of `text`; `readings` is making these."""
         began = perf_counter()
-        made = [(view, Concepts(lower_case(view.text))) for view in views(text)]
+        made = _readings(text)
         taken = {"readings": perf_counter() - began}
         for rule in self._rules:
             began = perf_counter()
-            for view, concepts in made:
-                list(self._matches(rule, view, concepts))
+            for one in made:
+                list(self._matches(rule, one))
             taken[rule.phrase.name] = perf_counter() - began
         for meant in self._concept_rules:
             began = perf_counter()
-            for view, concepts in made:
-                list(self._near(meant, view, concepts))
+            for one in made:
+                list(self._near(meant, one))
             taken[meant.name] = taken.get(meant.name, 0.0) + perf_counter() - began
         return taken
 
@@ -153,16 +192,25 @@ class InjectionRules:
         """Return what is in `text`; see `find`."""
         return Detection.of(self.find(text))
 
-    def _near(self, rule: ConceptRule, view: View, concepts: Concepts) -> Iterator[Span]:
-        """Yield what a rule of meanings finds."""
-        name = f"{rule.name}:{view.trick}" if view.trick else rule.name
+    def _near(self, rule: ConceptRule, one: _Reading) -> Iterator[Span]:
+        """Yield what a rule of meanings finds, where what stands around it does not weigh against it."""
+        view, concepts, weighed = one
         for start, end, anchor in concepts.find(rule):
             if rule.needs[0] == "drop" and _TOLD.search(view.text[max(0, anchor - _LOOK_BACK_CHARS) : anchor]):
                 continue
-            yield Span(*view.origin(start, end), rule.type, rule.score, name)
+            if any(stretch.start < end and stretch.end > start for stretch in weighed):
+                yield Span(*view.origin(start, end), rule.type, rule.score, _named(rule.name, view))
 
-    def _matches(self, rule: _Compiled, view: View, concepts: Concepts) -> Iterator[Span]:
+    def _outweighing(self, one: _Reading) -> Iterator[Span]:
+        """Yield the stretches where many weak signs stand together."""
+        for start, end, kind, points in one.weighed:
+            score = min(_SUREST, _SURE_AT + _PER_POINT * points)
+            if points >= 0 and score >= self._threshold and kind in self._types:
+                yield Span(*one.view.origin(start, end), kind, score, _named(_WEIGHED, one.view))
+
+    def _matches(self, rule: _Compiled, one: _Reading) -> Iterator[Span]:
         """Yield what a rule of phrases finds."""
+        view, concepts, _ = one
         if rule.phrase.stems and not any(stem in concepts.text for stem in rule.phrase.stems):
             return
         for match in rule.pattern.finditer(view.text):
@@ -177,5 +225,4 @@ class InjectionRules:
             score -= _UNSURE if _TOLD.search(before) else 0.0
         if score < self._threshold:
             return None
-        name = f"{phrase.name}:{view.trick}" if view.trick else phrase.name
-        return Span(*view.origin(*match.span()), phrase.type, score, name)
+        return Span(*view.origin(*match.span()), phrase.type, score, _named(phrase.name, view))

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import re
 from collections import defaultdict
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from functools import cache
-from typing import Final, TypeAlias
+from itertools import chain
+from typing import Final, NamedTuple, TypeAlias
 
 from sluiceway.processors.detectors._phrases_concepts import CONCEPTS
 from sluiceway.processors.detectors._phrases_shapes import (
@@ -20,6 +21,7 @@ from sluiceway.processors.detectors._phrases_shapes import (
     VAGUE,
     VOCATIVE,
 )
+from sluiceway.processors.detectors._phrases_signals import SIGNALS
 from sluiceway.processors.detectors._written import JOINED
 
 __all__ = ["Place", "meanings_in"]
@@ -36,6 +38,13 @@ _Entry: TypeAlias = "tuple[str, Sequence[str], str]"
 """How its first word begins, if that is all there is to it; its other words; the meaning."""
 
 
+class _Begun(NamedTuple):
+    """What a word may be the first one of: meanings that it has alone, and further words by their first letter."""
+
+    alone: Sequence[str]
+    tails: Mapping[str, Sequence[tuple[Sequence[str], str]]]
+
+
 class _Table:
     """The words of all meanings, by how they begin."""
 
@@ -43,7 +52,7 @@ class _Table:
         self.whole: dict[str, list[_Entry]] = defaultdict(list)
         self.stems: dict[str, list[_Entry]] = defaultdict(list)
         self.unparted: dict[str, list[str]] = defaultdict(list)
-        for name, table in CONCEPTS.items():
+        for name, table in chain(CONCEPTS.items(), SIGNALS.items()):
             entries = [entry for line in table.splitlines() for entry in map(str.strip, line.split("|")) if entry]
             for entry in dict.fromkeys(entries):
                 if _UNPARTED.search(entry):
@@ -59,6 +68,16 @@ class _Table:
             lengths[entry[0]].add(len(entry))
         self.lengths = {first: sorted(several) for first, several in lengths.items()}
         self.firsts = re.compile(f"[{''.join(map(re.escape, sorted(lengths)))}]")
+
+    def beginning_with(self, said: str) -> _Begun:
+        """Return the entries whose first word is `said`, or begins it."""
+        stems = self.stems.get(said[:_HEAD_CHARS], ())
+        entries = [*self.whole.get(said, ()), *(entry for entry in stems if said.startswith(entry[0]))]
+        tails: dict[str, list[tuple[Sequence[str], str]]] = {}
+        for _, tail, name in entries:
+            if tail:
+                tails.setdefault(tail[0][0], []).append((tail, name))
+        return _Begun([name for _, tail, name in entries if not tail], tails)
 
 
 @cache
@@ -76,11 +95,17 @@ def meanings_in(text: str) -> dict[str, list[Place]]:
     found: dict[str, list[Place]] = defaultdict(list)
     table = _table()
     words = [(match.start(), match.end()) for match in _WORD.finditer(text)]
+    known: dict[str, _Begun] = {}
     for at, (start, end) in enumerate(words):
         said = text[start:end]
-        for stem, tail, name in (*table.whole.get(said, ()), *table.stems.get(said[:_HEAD_CHARS], ())):
-            if said.startswith(stem):
-                stop = _tail_end(text, words, at, tail) if tail else end
+        entries = known.get(said)
+        if entries is None:
+            entries = known[said] = table.beginning_with(said)
+        for name in entries.alone:
+            found[name].append((start, end))
+        if entries.tails and at + 1 < len(words):
+            for tail, name in entries.tails.get(text[words[at + 1][0]], ()):
+                stop = _tail_end(text, words, at, tail)
                 if stop is not None:
                     found[name].append((start, stop))
     for name, pattern in SHAPES.items():

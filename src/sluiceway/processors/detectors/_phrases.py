@@ -132,15 +132,6 @@ ENGLISH: tuple[Phrase, ...] = (
     ),
     Phrase(
         "injection",
-        "instead-do",
-        0.8,
-        r"\b(?:instead~(?:of~(?:answering|following|doing|summari[sz]ing"
-        r"|translating)[^.\n]{0,60})?~)(?:just~|only~)?(?:say|print|output|respond~with|reply~with"
-        r"|write)~(?:the~(?:words?|phrase|following)|exactly|only)\b",
-        ("instead",),
-    ),
-    Phrase(
-        "injection",
         "note-to-model",
         0.8,
         r"\b(?:attention|note|important|message|instructions?|reminder)~(?:to|for)~(?:the~|all~"
@@ -164,27 +155,6 @@ ENGLISH: tuple[Phrase, ...] = (
         rf"{_IGNORE}~(?:the|your|this|that|his|her)~<2>(?:task|request|question|classification|summary|translation|assignment"
         r"|job)\b<2>\b(?:output|print|return|reply|answer|respond|say|write|reveal|state|emit)\b",
         ("task", "request", "question", "classification", "summary", "translation", "assignment", "job"),
-    ),
-    Phrase(
-        "system-override",
-        "labelled-order",
-        0.8,
-        r"\b(?:new|updated|model|metadata|processing|hidden|system|developer|administrator|admin|internal|override|assistant|agent"
-        r"|priority)[\W_]{1,3}(?:instructions?|directives?|tasks?|notices?|override|commands?|policy|updates?|messages?|administrator)"
-        r"(?:[ _]\w{1,12}){0,3}[\"'\])]{0,2}[ \t]{0,2}[:>][\W_]{1,4}(?:please~)?(?:only~)?(?:output|return|answer|reply|respond|print"
-        r"|say|reveal|ignore|disregard|classify~nothing|emit)\b",
-        (
-            "instruction",
-            "directive",
-            "task",
-            "notice",
-            "override",
-            "command",
-            "policy",
-            "update",
-            "message",
-            "administrator",
-        ),
     ),
     Phrase(
         "system-override",
@@ -338,15 +308,6 @@ ENGLISH: tuple[Phrase, ...] = (
         ("you",),
     ),
     Phrase(
-        "jailbreak",
-        "two-answers",
-        0.8,
-        r"\b(?:two|both|2)~(?:responses|answers|replies|paragraphs)\b[^\n]{0,120}\b(?:normal"
-        r"|standard|classic|regular|filtered)\b[^\n]{0,120}\b(?:jailbreak|unfiltered|uncensored"
-        r"|DAN|unrestricted|developer~mode)",
-        ("two", "both", "2"),
-    ),
-    Phrase(
         "role-manipulation",
         "no-longer-assistant",
         0.85,
@@ -394,16 +355,6 @@ ENGLISH: tuple[Phrase, ...] = (
         rf"|very|previous|above)~){{0,2}}(?:(?:system|initial|hidden|secret|internal|developer"
         rf"|original|confidential|base|core|starting|pre)~?)(?:prompts?|instructions?|messages?"
         rf"|rules|guidelines?|directives?|configuration|settings)\b",
-        ("your",),
-    ),
-    Phrase(
-        "data-exfiltration",
-        "reveal-own-instructions",
-        0.75,
-        rf"{_SHOW}~(?:(?:me|us|out|back|all|of|full|verbatim|exactly|to|the|complete|entire|exact"
-        rf"|contents?|text)~){{0,5}}your~(?:(?:own|full|complete|entire|exact|precise|previous"
-        rf"|above|current)~){{0,2}}(?:prompts?|instructions?)\b(?!~(?:for|on|about|regarding|how|to"
-        rf"|manual|leaflet|booklet|sheet|video))",
         ("your",),
     ),
     Phrase(

@@ -23,11 +23,17 @@ SHAPES: Final[Mapping[str, re.Pattern[str]]] = {
     ),
     "web": re.compile(r"https?://|ftp://|\bwww\."),
     "danger": re.compile(
-        r"\brm -rf\b|\bdrop table\b|\bsudo\b|\bchmod\b|\bcurl\b|\bwget\b|\bpowershell\b|/etc/passwd|\.ssh\b|\.env\b|\bgit push --force"
+        # A letter first, and then what must not stand before it: so a search skips from one to the next.
+        r"rm -rf\b|drop table\b|s(?<!\ws)udo\b|chmod\b|c(?<!\wc)url\b|wget\b|powershell\b|/etc/passwd|\.ssh\b|\.env\b|git push --force"
     ),
     "comment": re.compile(r"<!--|\[//\]: ?#|\"\"\"|(?:^|\n)[ \t]*(?:#|//|/\*|--)"),
     "hidden": re.compile(
         r"display ?: ?none|visibility ?: ?hidden|font-size ?: ?0|\bhidden\b ?>|color ?: ?(?:white|#fff)|opacity ?: ?0"
+    ),
+    "carrier": re.compile(
+        r"<!--|/\*|(?:^|\n)[ \t]*(?://|#|--|>)|\"[ \t]?:[ \t]?[\[{]?\"|<[a-z]{1,12} [a-z-]{2,20}=|</[a-z]{1,12}>|\[[0-9:]{4,8}\]"
+        r"|(?:^|\n)(?:subject|betreff|objet|asunto|oggetto|assunto|onderwerp|temat|konu|тема|ämne|件名|主题|제목|الموضوع|विषय)[ \t]?[:：]"
+        r"|(?:^|\n)[^\s,:;.]{1,20}(?:,[^\s,:;.]{1,20}){1,8}\n|\n[0-9]{1,6},|(?:^|\n|\b)(?:info|warn|error|debug|subtitle|untertitel)\b"
     ),
     "header": re.compile(
         r"(?:^|[\n\"'>])[ \t]*(?:system[ \t]*:|(?:#{1,4} ?|\*\*|\[)(?:system|assistant|developer|operator)(?:[ _-](?:notice|policy|message"

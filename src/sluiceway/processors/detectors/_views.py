@@ -153,16 +153,24 @@ def _homoglyphs(view: View) -> View | None:
 _LEET_WORD = re.compile(r"[A-Za-z0-9@$!|]{2,40}")
 _LEET_SIGN = re.compile(r"[0-9@$!|]")
 _LETTER = re.compile(r"[A-Za-z]")
+# Not `3rd` or `room12`: without one word like this there is no reason to read the text another way.
+_LEET_SURE = re.compile(
+    r"[A-Za-z][0-9@$!|]{1,3}[A-Za-z]|(?<![A-Za-z0-9])[0-9@$!|]{1,2}[A-Za-z]{3}|[A-Za-z]{3}[0-9@$|]{2}(?![0-9])"
+)
 _LEET = {"0": "o", "3": "e", "4": "a", "5": "s", "7": "t", "8": "b", "9": "g", "@": "a", "$": "s", "!": "i"}
 _LEET_I = str.maketrans({**_LEET, "1": "i", "|": "i"})
 _LEET_L = str.maketrans({**_LEET, "1": "l", "|": "l"})
 _SPACED = re.compile(r"(?<!\w)(?:\w[ .\-_*·]){2,200}\w(?!\w)")
 _SPACES = re.compile(r"[ .\-_*·]")
+_LONE = re.compile(r"(?<=[ .\-*·])_(?=[ .\-*·])")
 _MARKUP = re.compile(r"<!--|-->|</?[A-Za-z][^<>]{0,200}>|(?<=\w)[*_`~]{1,3}(?=\w)|\[//\]: ?#")
 _SPLITTER = re.compile(r"(?<=\w)(?:<!--.{0,500}?-->|/\*.{0,500}?\*/)(?=\w)", re.DOTALL)
 
 
 def _leet(view: View, table: dict[int, str]) -> View | None:
+    if not _LEET_SURE.search(view.text):
+        return None
+
     def plain(match: re.Match[str]) -> str | None:
         word = match.group()
         return word.translate(table) if _LEET_SIGN.search(word) and _LETTER.search(word) else None
@@ -176,7 +184,10 @@ def _tags(view: View) -> View | None:
 
 def _joined(view: View) -> View | None:
     # Two or more blanks part the words of a text whose letters stand apart.
-    return _rewrite(view, _SPACED, lambda m: _SPACES.sub("", m.group()), "spaced-letters")
+    # A sign of its own between others, as in `a._.b`, parts words as well.
+    return _rewrite(
+        view, _SPACED, lambda m: _SPACES.sub("", _LONE.sub("\0", m.group())).replace("\0", " "), "spaced-letters"
+    )
 
 
 # What a rotation by thirteen letters, and a reversal, make of words that every attack has some of.
@@ -221,6 +232,13 @@ _ESCAPES = re.compile(
     r"|\\u\{?[0-9A-Fa-f]{4,6}\}?|(?:\\x[0-9A-Fa-f]{2}){1,2000}"
 )
 _BASE64 = re.compile(r"(?<![A-Za-z0-9+/_-])[A-Za-z0-9+/_-]{12,}+(?:[\r\n]{1,2}[A-Za-z0-9+/_-]{4,}+)*+={0,2}")
+_BASE32 = re.compile(r"(?<![A-Za-z0-9])[A-Z2-7]{16,}+={0,6}(?![A-Za-z0-9])")
+_MORSE = re.compile(r"(?<![.\-\w])(?:[.\-]{1,5}+(?:[ ]?/[ ]?|[ ]{1,3})){7,}+(?:[.\-]{1,5}(?![.\-\w]))?")
+_MORSE_WORDS = re.compile(r" ?/ ?| {2,}")
+_MORSE_SIGNS = (
+    ".- -... -.-. -.. . ..-. --. .... .. .--- -.- .-.. -- -. --- .--. --.- .-. ... - ..- ...- .-- -..- -.-- --.."
+)
+_MORSE_LETTERS: dict[str, str] = dict(zip(_MORSE_SIGNS.split(), "abcdefghijklmnopqrstuvwxyz", strict=True))
 _HEX = re.compile(r"(?<![0-9A-Za-z])(?:(?:0x)?[0-9A-Fa-f]{2}[ :,]?){8,}+")
 _BINARY = re.compile(r"(?<![0-9])(?:[01]{8}[ ,]?){6,}+(?![0-9])")
 _DECIMAL = re.compile(r"(?<![0-9])(?:[0-9]{2,3}[ ,;]{1,2}){7,}[0-9]{2,3}(?![0-9])")
@@ -267,6 +285,20 @@ def _from_base64(shown: str) -> str | None:
         return _readable(base64.b64decode(compact + "=" * (-len(compact) % 4)))
     except (binascii.Error, ValueError):
         return None
+
+
+def _from_base32(shown: str) -> str | None:
+    compact = shown.rstrip("=")
+    try:
+        return _readable(base64.b32decode(compact + "=" * (-len(compact) % 8)))
+    except (binascii.Error, ValueError):
+        return None
+
+
+def _from_morse(shown: str) -> str | None:
+    words = [[_MORSE_LETTERS.get(sign, "?") for sign in word.split()] for word in _MORSE_WORDS.split(shown)]
+    plain = " ".join("".join(word) for word in words)
+    return None if "?" in plain else plain
 
 
 def _from_hex(shown: str) -> str | None:
@@ -356,6 +388,8 @@ def _readings(view: View, depth: int) -> Iterator[View]:
 
 _ENCODINGS: tuple[tuple[re.Pattern[str], Callable[[str], str | None], str], ...] = (
     (_BASE64, _from_base64, "base64"),
+    (_BASE32, _from_base32, "base32"),
+    (_MORSE, _from_morse, "morse"),
     (_HEX, _from_hex, "hex"),
     (_BINARY, _from_binary, "binary"),
     (_DECIMAL, _from_decimal, "decimal"),

@@ -42,7 +42,7 @@ _REWRITE = " As `text` give the text without what does that, and otherwise word 
 
 
 class PromptInjectionDetector(TextGuard):
-    """Finds attempts to take over the model: by rules, offline, in nine languages, and by a model if given.
+    """Finds attempts to take over the model: by rules, offline, and by a model if given.
 
     Hooks: `process_input` (the user's messages, and results of tools among the messages),
     `process_tool_result`. Reads messages; writes them with the strategies `filter` and
