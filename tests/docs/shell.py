@@ -37,6 +37,7 @@ def shell(line: str, folder: Path) -> Said:
     if program == ".venv/bin/pytest":  # two in one process get into each other's way
         command = [sys.executable, "-m", "pytest", "-c", str(ROOT / "pyproject.toml"), "--rootdir", str(folder)]
         bare = os.environ | {"PYTEST_DISABLE_PLUGIN_AUTOLOAD": "1", "COLUMNS": "80"}  # starts in half the time
+        bare["PYTHONDONTWRITEBYTECODE"] = "1"  # as in `_in`
         for name in ("CI", "BUILD_NUMBER"):  # by which pytest tells that nobody is at the terminal, and prints more
             bare.pop(name, None)
         done = subprocess.run([*command, *args], cwd=folder, capture_output=True, text=True, check=False, env=bare)
@@ -62,8 +63,9 @@ def _in(folder: Path, program: str, args: list[str]) -> Iterator[None]:
     before = sys.argv
     sys.argv = args if program.endswith("python") else [program, *args]
     path, modules = list(sys.path), set(sys.modules)
-    env = dict(os.environ)
+    env, writes = dict(os.environ), sys.dont_write_bytecode
     os.environ.update(COLUMNS="80", NO_COLOR="1")
+    sys.dont_write_bytecode = True  # a file that is edited within a second would look as it was
     sys.path.insert(0, str(folder))
     try:
         with contextlib.chdir(folder):
@@ -73,6 +75,7 @@ def _in(folder: Path, program: str, args: list[str]) -> Iterator[None]:
         sys.path[:] = path
         os.environ.clear()
         os.environ.update(env)
+        sys.dont_write_bytecode = writes
         for name in set(sys.modules) - modules:
             if getattr(sys.modules[name], "__file__", None) and str(folder) in str(sys.modules[name].__file__):
                 del sys.modules[name]
