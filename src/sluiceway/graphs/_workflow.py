@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncGenerator, Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import replace
 from typing import Any, cast
 
@@ -24,12 +24,12 @@ from sluiceway.graphs._entries import (
 )
 from sluiceway.graphs._sketch import Sketch
 from sluiceway.graphs._types import WorkflowTypes
-from sluiceway.processors import Context, HookCall, HookName, Subject, Subjects
+from sluiceway.processors import Alone
 
 __all__ = ["Workflow"]
 
 
-class Workflow(Drawn):
+class Workflow(Alone, Drawn):
     """Steps and how they are put together. Every call returns a new builder; none changes one.
 
     A step is a processor, another workflow, a function of `(data)` or `(data, ctx)`, an agent,
@@ -159,42 +159,6 @@ class Workflow(Drawn):
             GraphError: The text names the entry and says how to mend it.
         """
         return compile_workflow(self.definition)
-
-    async def run_on(
-        self,
-        subject: Subject,
-        *,
-        hook: HookName = "process_input",
-        request_context: Context = None,
-        info: Mapping[str, Any] | None = None,
-    ) -> HookCall:
-        """Commit it and run one hook of its processors; see `CommittedWorkflow.run_on`.
-
-        Args:
-            subject: Messages, or what the hook is about.
-            hook: The hook.
-            request_context: Values for the processors; None: none.
-            info: What else the hook's context shows, such as `tool_name`.
-        """
-        return await self.commit().run_on(subject, hook=hook, request_context=request_context, info=info)
-
-    def run_on_many(
-        self,
-        subjects: Subjects,
-        *,
-        hook: HookName = "process_input",
-        concurrency: int = 8,
-        request_context: Context = None,
-    ) -> AsyncGenerator[HookCall, None]:
-        """Commit it and run one hook on many subjects; see `CommittedWorkflow.run_on_many`.
-
-        Args:
-            subjects: A plain or an async iterable.
-            hook: The hook.
-            concurrency: How many at once.
-            request_context: Values for the processors; None: none.
-        """
-        return self.commit().run_on_many(subjects, hook=hook, concurrency=concurrency, request_context=request_context)
 
     def _with(self, entry: Entry) -> Workflow:
         made = Workflow.__new__(Workflow)
