@@ -88,6 +88,10 @@ peers: $(READY) ## Measure the same work in other libraries, in an environment o
 	@$(BIN)/uv pip install --quiet --python build/peers/bin/python -r benchmarks/peers/requirements.txt -e .
 	@build/peers/bin/python -m benchmarks.peers $(ARGS)
 
+.PHONY: weights
+weights: $(READY) ## Fit what the signs of prompt injection weigh to the texts of tests/data (two minutes)
+	@$(BIN)/python -m tests.fit $(ARGS)
+
 .PHONY: clean
 clean: ## Remove what the tools left, but not .venv
 	@rm -rf .pytest_cache .ruff_cache .hypothesis .coverage .cache dist build site

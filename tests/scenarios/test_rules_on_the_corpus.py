@@ -37,8 +37,14 @@ def test_each_kind_of_personal_data_is_found_in_texts_that_no_rule_was_made_for(
     assert {kind: recall for kind, recall in recalls.items() if recall is None or recall < 0.95} == {}
 
 
+def test_attacks_in_words_that_nobody_has_seen_are_found_and_look_alikes_left_alone() -> None:
+    scores = measured("held_out", "injection")
+    assert scores.total.recall is not None
+    assert scores.total.recall >= 0.8
+    assert scores.alarms <= 0.02 * scores.benign
+
+
 def test_the_figures_in_the_documents_are_those_of_the_rules() -> None:
-    """Which are no promise for prompt injection: rules miss much of it, and the page says how much."""
     told: dict[tuple[str, str], tuple[str, ...]] = {}
     for name, part, *figures in re.findall(
         r"^\| ([^|]+) \| (tuning|held out) \| (.+) \| (.+) \| (.+) \|$", PAGE.read_text("utf-8"), re.MULTILINE

@@ -19,7 +19,7 @@ _ROOT = Path(__file__).parents[2] / "data" / "eval"
 _PARTS = ("tuning", "held_out")
 _LEAST = {"pii": 300, "injection": 200, "benign_pii": 100, "benign_injection": 100}
 _IDS = {"pii": "pii", "injection": "inj", "benign_pii": "bpii", "benign_injection": "binj"}
-_OWN_FIELDS = {"pii": {"spans"}, "injection": {"labels"}}
+_OWN_FIELDS = {"pii": {"spans"}, "injection": {"labels", "author"}, "benign_injection": {"author"}}
 
 _BY_RULE = {
     "email": True,
@@ -99,7 +99,7 @@ def test_each_record_names_a_known_language_a_style_and_a_text(name: str) -> Non
         record["id"]
         for part in _PARTS
         for record in _records(part, name)
-        if not re.fullmatch(rf"{_IDS[name]}-{record['lang']}-\d{{3}}", record["id"])
+        if not re.fullmatch(rf"{_IDS[name]}-{record['lang']}-\d{{3,4}}", record["id"])
         or record["lang"] not in _LANGUAGES
         or not re.fullmatch(r"[a-z0-9]+(-[a-z0-9]+)*", record["style"])
         or not record["text"].strip()

@@ -7,19 +7,18 @@ from collections.abc import Iterable, Iterator, Sequence
 from functools import cache
 from itertools import chain
 from time import perf_counter
-from typing import Any, NamedTuple
+from typing import Any
 
 import regex
 
 from sluiceway.processors.detectors._concepts import Concepts, lower_case
 from sluiceway.processors.detectors._phrases import ENGLISH, Phrase
-from sluiceway.processors.detectors._phrases_rules import CONCEPT_RULES, ConceptRule
 from sluiceway.processors.detectors._phrases_world import WORLD
 from sluiceway.processors.detectors._port import Detection, Span
 from sluiceway.processors.detectors._views import View, views
-from sluiceway.processors.detectors._weighing import Weighed
+from sluiceway.processors.detectors._weighing import LIGHT, Weighed
 
-__all__ = ["INJECTION_TYPES", "InjectionRules"]
+__all__ = ["INJECTION_TYPES", "InjectionRules", "meanings_of"]
 
 INJECTION_TYPES: tuple[str, ...] = (
     "injection",
@@ -61,30 +60,42 @@ def _mentioned(text: str, match: regex.Match[str], concepts: Concepts) -> bool:
 _REWRITTEN = frozenset(
     ("leetspeak", "markup", "look-alikes", "hidden-characters", "escapes", "quoted-parts", "comments", "spaced-letters")
 )
-_WEIGHED = "weighed-signs"
+_WEIGHED = "weighed-"
 _SURE_AT = 0.7
 _PER_POINT = 0.05
 _SUREST = 0.95
 
 
-class _Reading(NamedTuple):
-    """A reading of a text, the meanings in it, and what its stretches weigh."""
+class _Reading:
+    """A reading of a text, the meanings in it, and what its windows weigh."""
 
-    view: View
-    concepts: Concepts
-    weighed: Sequence[Weighed]
+    __slots__ = ("_starts", "concepts", "view", "weighed")
+
+    def __init__(self, view: View, concepts: Concepts, weighed: Sequence[Weighed]) -> None:
+        self.view = view
+        self.concepts = concepts
+        self.weighed = weighed
+        self._starts = [one.window[0] for one in weighed]
+
+    def is_light(self, start: int, end: int) -> bool:
+        """Whether a stretch lies in windows of which none is near an attack."""
+        at = bisect_left(self._starts, end)
+        around = [one.points for one in self.weighed[max(0, at - 3) : at] if one.window[1] > start]
+        return bool(around) and max(around) < LIGHT
 
 
-def _readings(text: str) -> list[_Reading]:
-    made: list[_Reading] = []
+def meanings_of(text: str) -> Iterator[tuple[View, Concepts]]:
+    """Yield the readings of a text, and the meanings in each; but for those that say no more than the text itself."""
     plain: Concepts | None = None
     for view in views(text):
         concepts = Concepts(lower_case(view.text))
         plain = plain or concepts
-        # The text once more, and no more said than before: weighed already.
-        again = view.trick in _REWRITTEN and concepts.said <= plain.said and len(view.text) * 2 > len(text)
-        made.append(_Reading(view, concepts, () if again else tuple(concepts.weigh(view.trick))))
-    return made
+        if view.trick not in _REWRITTEN or concepts.said > plain.said or len(view.text) * 2 <= len(text):
+            yield view, concepts
+
+
+def _readings(text: str) -> list[_Reading]:
+    return [_Reading(view, concepts, concepts.weigh(view.trick)) for view, concepts in meanings_of(text)]
 
 
 class _Compiled:
@@ -135,26 +146,26 @@ def _named(rule: str, view: View) -> str:
 
 
 class InjectionRules:
-    """Finds attempts to take over the model: phrases, and words of sixteen languages near each other.
+    """Finds attempts to take over the model: phrases, and signs in sixteen languages that are weighed together.
 
     Safe to share.
 
     The text is read as it stands and with its tricks undone: base64, hex, percent and other
     escapes, digits for letters, look-alike and invisible letters, letters apart, comments. A
     finding's span is the stretch of the original text that it came from; its rule names the
-    trick behind a colon, such as `ignore-instructions:base64`. Where many weak signs stand together
-    the rule is `weighed-signs`, and the score tells how much they outweigh what speaks against them.
+    trick behind a colon, such as `ignore-instructions:base64`. Where many signs stand together the
+    rule is named by the meaning that speaks loudest, such as `weighed-reveal`, and the score tells how
+    much they outweigh what speaks against them.
 
     Args:
         types: Which of `INJECTION_TYPES` to look for.
         threshold: Findings less sure than this are left out; from 0 to 1.
     """
 
-    __slots__ = ("_concept_rules", "_rules", "_threshold", "_types")
+    __slots__ = ("_rules", "_threshold", "_types")
 
     def __init__(self, types: Sequence[str] = INJECTION_TYPES, *, threshold: float = 0.7) -> None:
         self._rules = [rule for rule in _compiled() if rule.phrase.type in types]
-        self._concept_rules = [rule for rule in CONCEPT_RULES if rule.type in types and rule.score >= threshold]
         self._threshold = threshold
         self._types = frozenset(types)
 
@@ -163,12 +174,10 @@ class InjectionRules:
         made = _readings(text)
         spans = list(_once(self._matches(rule, one) for one in made for rule in self._rules))
         # What a phrase has found needs no second finding with a vaguer name.
-        for vaguer in (
-            _once(self._near(rule, one) for one in made for rule in self._concept_rules),
-            _once(self._outweighing(one) for one in made),
-        ):
-            taken = sorted((span.start, span.end) for span in spans)
-            spans += [span for span in vaguer if not _overlaps(taken, span)]
+        taken = sorted((span.start, span.end) for span in spans)
+        apart: list[tuple[int, int]] = []
+        weighed = sorted(chain.from_iterable(map(self._outweighing, made)), key=lambda span: -span.score)
+        spans += [span for span in weighed if not _overlaps(taken, span) and _add_apart(apart, span.start, span.end)]
         return tuple(sorted(spans, key=lambda s: (s.start, s.end, s.rule)))
 
     def profile(self, text: str) -> dict[str, float]:
@@ -181,41 +190,27 @@ class InjectionRules:
             for one in made:
                 list(self._matches(rule, one))
             taken[rule.phrase.name] = perf_counter() - began
-        for meant in self._concept_rules:
-            began = perf_counter()
-            for one in made:
-                list(self._near(meant, one))
-            taken[meant.name] = taken.get(meant.name, 0.0) + perf_counter() - began
         return taken
 
     async def detect(self, text: str, ctx: Any) -> Detection:  # noqa: ARG002 - the port's
         """Return what is in `text`; see `find`."""
         return Detection.of(self.find(text))
 
-    def _near(self, rule: ConceptRule, one: _Reading) -> Iterator[Span]:
-        """Yield what a rule of meanings finds, where what stands around it does not weigh against it."""
-        view, concepts, weighed = one
-        for start, end, anchor in concepts.find(rule):
-            if rule.needs[0] == "drop" and _TOLD.search(view.text[max(0, anchor - _LOOK_BACK_CHARS) : anchor]):
-                continue
-            if any(stretch.start < end and stretch.end > start for stretch in weighed):
-                yield Span(*view.origin(start, end), rule.type, rule.score, _named(rule.name, view))
-
     def _outweighing(self, one: _Reading) -> Iterator[Span]:
         """Yield the stretches where many weak signs stand together."""
-        for start, end, kind, points in one.weighed:
-            score = min(_SUREST, _SURE_AT + _PER_POINT * points)
-            if points >= 0 and score >= self._threshold and kind in self._types:
-                yield Span(*one.view.origin(start, end), kind, score, _named(_WEIGHED, one.view))
+        for found in one.weighed:
+            score = min(_SUREST, _SURE_AT + _PER_POINT * found.points)
+            if found.points >= 0 and score >= self._threshold and found.type in self._types:
+                yield Span(*one.view.origin(*found.stretch), found.type, score, _named(_WEIGHED + found.name, one.view))
 
     def _matches(self, rule: _Compiled, one: _Reading) -> Iterator[Span]:
         """Yield what a rule of phrases finds."""
-        view, concepts, _ = one
-        if rule.phrase.stems and not any(stem in concepts.text for stem in rule.phrase.stems):
+        view = one.view
+        if rule.phrase.stems and not any(stem in one.concepts.text for stem in rule.phrase.stems):
             return
         for match in rule.pattern.finditer(view.text):
             span = self._span(view, rule.phrase, match)
-            if span is not None and not _mentioned(view.text, match, concepts):
+            if span is not None and not one.is_light(*match.span()) and not _mentioned(view.text, match, one.concepts):
                 yield span
 
     def _span(self, view: View, phrase: Phrase, match: regex.Match[str]) -> Span | None:

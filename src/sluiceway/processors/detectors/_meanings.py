@@ -9,6 +9,7 @@ from functools import cache
 from itertools import chain
 from typing import Final, NamedTuple, TypeAlias
 
+from sluiceway.processors.detectors._normalize import without_accents
 from sluiceway.processors.detectors._phrases_concepts import CONCEPTS
 from sluiceway.processors.detectors._phrases_shapes import (
     ATTENTION,
@@ -58,7 +59,7 @@ class _Table:
                 if _UNPARTED.search(entry):
                     self.unparted[entry.rstrip("*")].append(name)
                 else:
-                    first, *tail = entry.split()
+                    first, *tail = without_accents(entry).split()
                     if first[-1] == "*":
                         self.stems[first[:_HEAD_CHARS].rstrip("*")].append((first[:-1], tail, name))
                     else:
@@ -94,18 +95,19 @@ def meanings_in(text: str) -> dict[str, list[Place]]:
     """Return the places of each meaning that stands in a text in lower case, in text order."""
     found: dict[str, list[Place]] = defaultdict(list)
     table = _table()
-    words = [(match.start(), match.end()) for match in _WORD.finditer(text)]
+    bare = without_accents(text)
+    words = [(match.start(), match.end()) for match in _WORD.finditer(bare)]
     known: dict[str, _Begun] = {}
     for at, (start, end) in enumerate(words):
-        said = text[start:end]
+        said = bare[start:end]
         entries = known.get(said)
         if entries is None:
             entries = known[said] = table.beginning_with(said)
         for name in entries.alone:
             found[name].append((start, end))
         if entries.tails and at + 1 < len(words):
-            for tail, name in entries.tails.get(text[words[at + 1][0]], ()):
-                stop = _tail_end(text, words, at, tail)
+            for tail, name in entries.tails.get(bare[words[at + 1][0]], ()):
+                stop = _tail_end(bare, words, at, tail)
                 if stop is not None:
                     found[name].append((start, stop))
     for name, pattern in SHAPES.items():

@@ -8,7 +8,7 @@ from typing import Literal, TypeAlias
 
 import regex
 
-__all__ = ["COMPATIBILITY", "INVISIBLE", "Compatibility", "fold_character", "normalize_text"]
+__all__ = ["COMPATIBILITY", "INVISIBLE", "Compatibility", "fold_character", "normalize_text", "without_accents"]
 
 Compatibility: TypeAlias = Literal["letters", "full", "none"]
 """How much is folded: letters and digits, all that NFKC folds, or nothing."""
@@ -36,6 +36,10 @@ _KEPT = frozenset("µ")  # a unit more often than a letter
 _MANY_MARKS = regex.compile(r"\P{ccc=0}{31,}")
 _LATER_SPACES = re.compile(r"(?<=\S) {2,}")
 _ROUNDS = 4
+_LATIN = (*range(0xC0, 0x250), *range(0x1E00, 0x1F00))
+_BARE = {ord(c): bare for c, bare in zip("đħıłøŧ", "dhilot", strict=True)} | {
+    code: bare for code in _LATIN if (bare := unicodedata.normalize("NFD", chr(code))[0].lower()).isascii()
+}
 
 
 def normalize_text(
@@ -137,3 +141,8 @@ def fold_character(character: str) -> str:
     # Ligatures and Roman numerals; not the dots of an ellipsis, nor the sign for degrees.
     is_letter = unicodedata.category(character)[0] == "L" or unicodedata.category(character) == "Nl"
     return plain if tag == "compat" and is_letter and plain.isalpha() else character
+
+
+def without_accents(text: str) -> str:
+    """Return a text in lower case with Latin letters bare, as people type who are in a hurry; each in its place."""
+    return text if text.isascii() else text.translate(_BARE)

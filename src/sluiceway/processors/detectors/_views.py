@@ -20,6 +20,9 @@ from sluiceway.processors.detectors._normalize import INVISIBLE, fold_character
 __all__ = ["View", "views"]
 
 _MAX_DEPTH = 3
+_AROUND_CHARS = 200
+# Wider than what a phrase, or two meanings near each other, can bridge.
+_CUT = "\n" * 64
 
 
 class View:
@@ -60,11 +63,37 @@ class View:
             return source_start + at - start, source_start + at - start + 1
         return source_start, source_end
 
+    def beyond(self, read: View) -> View:
+        """Return the reading without its long stretches that are as in `read`, if it was made from that."""
+        if self._parent is not read or len(self.text) <= 2 * _AROUND_CHARS:
+            return self
+        out: list[str] = []
+        pieces: list[tuple[int, int, int]] = []
+        size = 0
+        for index, (start, source_start, source_end) in enumerate(self._sources):
+            stop = self._starts[index + 1] if index + 1 < len(self._starts) else len(self.text)
+            shown = self.text[start:stop]
+            kept = [(shown, source_start, source_end)]
+            if len(shown) > 2 * _AROUND_CHARS and shown == read.text[source_start:source_end]:
+                first, last = source_start + _AROUND_CHARS, source_end - _AROUND_CHARS
+                head = [(shown[:_AROUND_CHARS], source_start, first)] if index else []
+                tail = [(shown[-_AROUND_CHARS:], last, source_end)] if stop < len(self.text) else []
+                kept = [*head, (_CUT, first, last), *tail]
+            for part, came_from, came_to in kept:
+                pieces.append((size, came_from, came_to))
+                out.append(part)
+                size += len(part)
+        return View("".join(out), self.trick, read, pieces)
+
 
 class _Reversed(View):
     """A reading from the end to the beginning."""
 
     __slots__ = ()
+
+    def beyond(self, read: View) -> View:  # noqa: ARG002 - nothing is as it was
+        """Return the reading."""
+        return self
 
     def origin(self, start: int, end: int) -> tuple[int, int]:
         size = len(self.text)
@@ -198,16 +227,29 @@ _TELLING = (
     "disregard",
     "previous",
     "system",
+    "forget",
+    "safety",
+    "without",
+    "password",
     "anweisung",
     "instruccion",
     "istruzion",
     "consigne",
 )
+# And of words that are in nearly every sentence; as they stand, nobody writes them.
+_FREQUENT = ("the", "your", "all", "that", "with", "tell", "from", "you")
 _ROTATION = str.maketrans(
     "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ", "nopqrstuvwxyzabcdefghijklmNOPQRSTUVWXYZABCDEFGHIJKLM"
 )
-_ROTATED = re.compile("|".join(word.translate(_ROTATION) for word in _TELLING), re.IGNORECASE)
-_BACKWARDS = re.compile("|".join(word[::-1] for word in _TELLING), re.IGNORECASE)
+
+
+def _telling(turned: Callable[[str], str]) -> re.Pattern[str]:
+    parts, whole = "|".join(map(turned, _TELLING)), "|".join(map(turned, _FREQUENT))
+    return re.compile(rf"{parts}|\b(?:{whole})\b", re.IGNORECASE)
+
+
+_ROTATED = _telling(lambda word: word.translate(_ROTATION))
+_BACKWARDS = _telling(lambda word: word[::-1])
 _QUOTED_PARTS = re.compile(
     r"(?<=\w)[\"'][ \t]{0,3}[,+.;&]?[ \t]{0,3}(?:[A-Za-z_]\w{0,10}[ \t]{0,3}=[ \t]{0,3})?[\"'](?=\w)"
 )
@@ -367,7 +409,7 @@ def _readings(view: View, depth: int) -> Iterator[View]:
     yield view
     clean = _clean(view)
     if clean is not view:
-        yield clean
+        yield clean.beyond(view)
     for reveal in () if view.text.isascii() else (_tags, _selected):
         hidden = reveal(view)
         if hidden is not None:
@@ -375,12 +417,14 @@ def _readings(view: View, depth: int) -> Iterator[View]:
     decoded = _rewrite(clean, _ESCAPES, _unescape, "escapes")
     if decoded is not None:
         decoded = _clean(decoded)
-        yield decoded
+        yield decoded.beyond(clean)
     plain = decoded or clean
+    last = ""
     for make in _TRICKS:
         other = make(plain)
-        if other is not None:
-            yield other
+        if other is not None and other.text != last:
+            last = other.text
+            yield other.beyond(plain)
     if depth < _MAX_DEPTH:
         for payload in _payloads(plain):
             yield from _readings(payload, depth + 1)

@@ -1,9 +1,10 @@
-"""Many weak signs of prompt injection weighed together: the third part of the rules.
+"""The signs of prompt injection in a stretch of text, weighed together: the third part of the rules.
 
 A phrase has one wording, and a rule of meanings asks for certain ones. An attack that is worded in
-a new way still has several things of an attack in it: it speaks to the model, of what it was told, of
-something to be kept quiet. Each meaning that stands in a window of the text, and each two that stand
-near each other, has a weight; what speaks for a report, a manual or a file of settings weighs against.
+a new way still has much of an attack in it: it speaks to the model, of what it was told, of something
+to be kept quiet. A sign is a word, two words in a row, a meaning, two meanings near each other, or the
+shape of the text. Each has a weight, fitted to texts of which it is known whether they are attacks;
+what speaks for a report, a manual or a file of settings weighs against.
 """
 
 from __future__ import annotations
@@ -15,19 +16,31 @@ from functools import cache
 from typing import Final, NamedTuple, TypeAlias
 
 from sluiceway.processors.detectors._meanings import Place
-from sluiceway.processors.detectors._weights import BIAS, GROUPS, WEIGHTS
+from sluiceway.processors.detectors._normalize import without_accents
+from sluiceway.processors.detectors._weights import GROUPS, kinds, weights
 
 __all__ = ["LIGHT", "Weighed", "signs_in", "weigh"]
 
 _Hit: TypeAlias = "tuple[int, int, str]"
-_Pair: TypeAlias = "tuple[str, str]"
 
 _WINDOW_CHARS: Final = 400
 _STEP_CHARS: Final = 200
 _NEAR_CHARS: Final = 60
-LIGHT: Final = -2.5
-"""What weighs less is no attack, whatever a rule of meanings says."""
+_FEWEST_MEANINGS: Final = 3
+_WORD_CHARS: Final = 24
+_STEM_CHARS: Final = 5
+LIGHT: Final = -3.0
+"""What weighs less is no attack, whatever a phrase says."""
 
+# A character of Chinese or Japanese is a word, and so is what ends or parts sentences.
+_WORD: Final = re.compile(
+    "[\u3040-\u30ff\u3400-\u9fff]|[^\\W_\u3040-\u30ff\u3400-\u9fff]+|[?!:.;,\\n\u3001\u3002\uff01\uff1f\u0964]"
+)
+_QUOTED: Final = re.compile(
+    r"\"[^\"\n]{2,200}\"|“[^“”]{2,300}”|„[^„“”]{2,300}[“”]|«[^«»]{2,300}»|»[^«»]{2,300}«|「[^「」]{2,300}」|『[^『』]{2,300}』"
+    r"|```[^`]{2,400}```|`[^`\n]{2,200}`|(?<!\w)'[^'\n]{8,200}'(?!\w)"
+)
+_MOSTLY: Final = 0.85
 _DECODED: Final = frozenset(
     (
         "base64",
@@ -65,70 +78,110 @@ _SHAPES: Final[Mapping[str, re.Pattern[str]]] = {
 
 
 class Weighed(NamedTuple):
-    """A stretch of text, the kind of attack that most signs in it are of, and what it weighs: an attack from 0 on."""
+    """A window of a text, and what it weighs: an attack from 0 on.
 
-    start: int
-    end: int
-    type: str
+    Args:
+        window: Where it is.
+        points: What it weighs.
+        stretch: Where the signs stand that speak for an attack; of one that is none, the window.
+        type: The kind of attack that most signs are of; `""` of one that is none.
+        name: The meaning that speaks loudest for it; `""` of one that is none.
+    """
+
+    window: Place
     points: float
+    stretch: Place
+    type: str = ""
+    name: str = ""
+
+
+class _Step:
+    """What stands in one step of a text; two steps are a window."""
+
+    __slots__ = ("hits", "signs")
+
+    def __init__(self) -> None:
+        self.hits: list[_Hit] = []
+        self.signs: set[str] = set()
 
 
 @cache
 def _groups() -> Mapping[str, str]:
     """Return which group a meaning belongs to."""
-    return {name: group for group, (_, names) in GROUPS.items() for name in names.split("|")}
+    return {name: group for group, names in GROUPS.items() for name in names.split("|")}
 
 
 @cache
-def _table() -> tuple[Mapping[str, float], Mapping[_Pair, float], float]:
-    """Return the weights of one sign and of two, and what shapes can add at most; made at first use."""
-    single: dict[str, float] = {}
-    double: dict[_Pair, float] = {}
-    for line in WEIGHTS.split("\n"):
-        weight, _, names = line.strip().partition(" ")
-        first, _, second = names.partition(" + ")
-        if second:
-            double[first, second] = float(weight)
-        elif first:
-            single[first] = float(weight)
-    return single, double, sum(max(0.0, single.get(name, 0.0)) for name in _SHAPES)
+def _most_of_shapes() -> float:
+    """Return what shapes can add at most."""
+    table = weights()
+    return sum(max(0.0, table.get(name, 0.0)) for name in (*_SHAPES, "=quoted example"))
 
 
-def _windows(found: Mapping[str, Sequence[Place]]) -> Iterator[list[_Hit]]:
-    """Yield the meanings of each window, in text order."""
+def _steps(text: str, found: Mapping[str, Sequence[Place]]) -> Mapping[int, _Step]:
+    """Return the signs of each step of a reading, but for shapes; what is quoted counts as that, too."""
+    steps: dict[int, _Step] = defaultdict(_Step)
+    hits = sorted((start, end, name) for name, places in found.items() for start, end in places)
+    for hit in hits:
+        steps[hit[0] // _STEP_CHARS].hits.append(hit)
+    quotes = _quotes(text)
+    for signs in (_meanings(hits), _words(text)):
+        at = 0
+        for start, sign in signs:
+            step = steps[start // _STEP_CHARS].signs
+            step.add(sign)
+            while at < len(quotes) and quotes[at][1] <= start:
+                at += 1
+            if at < len(quotes) and quotes[at][0] <= start:
+                step.add(f'"{sign}')
+    return steps
+
+
+def _quotes(text: str) -> Sequence[Place]:
+    """Return what is quoted in a text; nothing where that is all of it, as in a file of strings."""
+    quotes = [match.span() for match in _QUOTED.finditer(text)]
+    return () if sum(end - start for start, end in quotes) > _MOSTLY * len(text) else quotes
+
+
+def _words(text: str) -> Iterator[tuple[int, str]]:
+    """Yield each word, and each two in a row by how they begin."""
+    stem = ""
+    for match in _WORD.finditer(without_accents(text)):
+        word = match.group()[:_WORD_CHARS]
+        before, stem = stem, word[:_STEM_CHARS]
+        yield match.start(), word
+        yield match.start(), f"{before} {stem}"
+
+
+def _meanings(hits: Sequence[_Hit]) -> Iterator[tuple[int, str]]:
+    """Yield the meanings, and each two near each other: as they stand, and by their groups; where the first stands."""
     groups = _groups()
-    buckets: dict[int, list[_Hit]] = defaultdict(list)
-    for name, places in found.items():
-        if name in groups:
-            for start, end in places:
-                buckets[start // _STEP_CHARS].append((start, end, name))
-    wide = _WINDOW_CHARS // _STEP_CHARS
-    for at in sorted(buckets):
-        yield sorted(hit for n in range(at, at + wide) for hit in buckets.get(n, ()))
-
-
-def _near(hits: Sequence[_Hit]) -> set[_Pair]:
-    """Return the groups that stand near each other."""
-    groups = _groups()
-    named = [(start, end, groups[name]) for start, end, name in hits]
-    pairs: set[_Pair] = set()
-    for at, (_, end, name) in enumerate(named):
-        for other in range(at + 1, len(named)):
-            start, _, second = named[other]
-            if start - end > _NEAR_CHARS:
+    for at, (start, end, name) in enumerate(hits):
+        group = groups.get(name)
+        yield start, f"@{name}"
+        for other in range(at + 1, len(hits)):
+            begins, _, second = hits[other]
+            if begins - end > _NEAR_CHARS:
                 break
-            if name != second:
-                pairs.add((name, second) if name < second else (second, name))
-    return pairs
+            if name != second and begins >= end:
+                yield start, f"@{name}>{second}"
+            near = groups.get(second)
+            if group and near and group != near:
+                yield start, f"@{group}+{near}" if group < near else f"@{near}+{group}"
 
 
-def _signs(hits: Sequence[_Hit], trick: str) -> set[str]:
-    signs = {name for _, _, name in hits}
+def _windows(steps: Mapping[int, _Step], trick: str) -> Iterator[tuple[list[_Hit], set[str]]]:
+    """Yield the meanings and the signs of each window that has several meanings, in text order."""
+    made = set[str]()
     if trick in _DECODED:
-        signs.add("=decoded")
+        made.add("=decoded")
     elif trick in _DISGUISED:
-        signs.add("=disguised")
-    return signs
+        made.add("=disguised")
+    nothing = _Step()
+    for at in sorted(steps):
+        first, second = steps[at], steps.get(at + 1, nothing)
+        if len(first.hits) + len(second.hits) >= _FEWEST_MEANINGS:
+            yield first.hits + second.hits, first.signs | second.signs | made
 
 
 def _shapes(text: str, hits: Sequence[_Hit], signs: set[str]) -> set[str]:
@@ -136,58 +189,59 @@ def _shapes(text: str, hits: Sequence[_Hit], signs: set[str]) -> set[str]:
     start, end = hits[0][0], max(hit[1] for hit in hits)
     stretch = text[max(0, start - _NEAR_CHARS) : end + _NEAR_CHARS]
     shapes = {name for name, shape in _SHAPES.items() if shape.search(stretch)}
-    if "=quoted" in shapes and not signs.isdisjoint(("topic", "meta")):
+    if "=quoted" in shapes and not signs.isdisjoint(("@topic", "@meta")):
         shapes.add("=quoted example")
     return shapes
 
 
-def signs_in(text: str, found: Mapping[str, Sequence[Place]], trick: str) -> Iterator[tuple[set[str], set[_Pair]]]:
-    """Yield the signs in each window of a reading, and which two stand near each other; for fitting the weights.
+def signs_in(text: str, found: Mapping[str, Sequence[Place]], trick: str) -> Iterator[set[str]]:
+    """Yield the signs in each window of a reading; for fitting the weights.
 
     Args:
         text: The reading in lower case.
         found: The places of its meanings.
         trick: How the reading was made; `""` for the text itself.
     """
-    for hits in _windows(found):
-        signs = _signs(hits, trick)
-        yield signs | _shapes(text, hits, signs), _near(hits)
+    for hits, signs in _windows(_steps(text, found), trick):
+        yield signs | _shapes(text, hits, signs)
 
 
 def weigh(text: str, found: Mapping[str, Sequence[Place]], trick: str) -> Iterator[Weighed]:
-    """Yield what each window of a reading weighs, with the stretch of those signs that speak for an attack.
-
-    Windows that are far from one are left out.
+    """Yield what each window of a reading weighs that has several meanings, in text order.
 
     Args:
         text: The reading in lower case.
         found: The places of its meanings.
         trick: How the reading was made; `""` for the text itself.
     """
-    single, double, most = _table()
-    for hits in _windows(found):
-        signs = _signs(hits, trick)
-        pairs = _near(hits)
-        points = BIAS + sum(single.get(name, 0.0) for name in signs) + sum(double.get(pair, 0.0) for pair in pairs)
-        if points + most >= LIGHT:
-            points += sum(single.get(name, 0.0) for name in _shapes(text, hits, signs))
-            if points >= LIGHT:
-                yield _stretch(hits, points, pairs)
+    table = weights()
+    for hits, signs in _windows(_steps(text, found), trick):
+        window = hits[0][0], max(hit[1] for hit in hits)
+        points = table[""] + sum(table[sign] for sign in signs if sign in table)
+        if points + _most_of_shapes() >= LIGHT:
+            points += sum(table.get(name, 0.0) for name in _shapes(text, hits, signs))
+        yield Weighed(window, points, window) if points < 0 else _attack(window, points, hits, signs)
 
 
-def _stretch(hits: Sequence[_Hit], points: float, pairs: set[_Pair]) -> Weighed:
-    single, double, _ = _table()
-    groups = _groups()
-    given: dict[str, float] = defaultdict(float)
-    for name in {name for _, _, name in hits}:
-        given[groups[name]] += max(0.0, single.get(name, 0.0))
-    for pair in pairs:
-        for group in pair:
-            given[group] += max(0.0, double.get(pair, 0.0)) / 2
-    telling = [hit for hit in hits if given[groups[hit[2]]] > 0] or list(hits)
-    kinds: dict[str, float] = defaultdict(float)
-    for group, points_given in given.items():
-        kinds[GROUPS[group][0]] += points_given
-    kinds.pop("", None)
-    kind = max(kinds, key=kinds.__getitem__, default="injection")
-    return Weighed(telling[0][0], max(end for _, end, _ in telling), kind, points)
+def _attack(window: Place, points: float, hits: Sequence[_Hit], signs: set[str]) -> Weighed:
+    """Return where the meanings stand that speak for an attack, the kind that they are of, and the loudest."""
+    table, groups = weights(), _groups()
+    loud: dict[str, float] = defaultdict(float)
+    for sign in signs:
+        weight = table.get(sign, 0.0)
+        if weight > 0 and sign[0] == "@":
+            for name in re.split("[>+]", sign[1:]):
+                loud[name] += weight
+    names = {name for _, _, name in hits}
+    telling = [hit for hit in hits if hit[2] in groups and loud[hit[2]] > 0] or hits
+    loudest: dict[str, float] = defaultdict(float)
+    for name in names & groups.keys():
+        loudest[groups[name]] += loud[name] + loud[groups[name]]
+    by_kind = {kind: sum(given.get(name, 0.0) for name in ("", *names)) for kind, given in kinds().items()}
+    return Weighed(
+        window,
+        points,
+        (telling[0][0], max(end for _, end, _ in telling)),
+        max(by_kind, key=by_kind.__getitem__),
+        max(loudest, key=loudest.__getitem__, default="words"),
+    )

@@ -1,0 +1,1 @@
+"""How the weights of the rules against prompt injection are fitted."""
