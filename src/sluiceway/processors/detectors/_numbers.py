@@ -46,6 +46,8 @@ _YEARS = re.compile(r"(?:(?:19|20)[0-9]{2}[ \n-]*)+")
 # The end of a bank account, right or wrong, is no card.
 _ACCOUNT = re.compile(r"(?<![0-9A-Za-z])[A-Z]{2}[0-9]{2}(?:[ -][0-9A-Z]{4}){0,6}[ -]\Z")
 _ACCOUNT_CHARS = 40
+# Nor are bytes in hexadecimal, of which some have letters.
+_BYTE = re.compile(r"(?<![0-9A-Za-z])[0-9A-Fa-f]{2}[ :-]\Z")
 _EPOCH_DIGITS = (13, 16, 19)  # milli-, micro- and nanoseconds since 1970, as long as they begin with 1
 
 _SSN = regex.compile(
@@ -90,7 +92,7 @@ def _is_article(digits: str) -> bool:
 
 
 def _is_card(shown: str, digits: str, rest: str) -> bool:
-    if len(set(digits)) == 1 or _is_timestamp(shown, digits) or _is_article(digits):
+    if digits[0] == "0" or len(set(digits)) == 1 or _is_timestamp(shown, digits) or _is_article(digits):
         return False
     if "\n" in shown and rest.lstrip(" ").startswith("\n"):  # one more row of a column
         return False
@@ -102,6 +104,8 @@ def _check_card(checksums: bool) -> Check:
         whole = fold_number(text[start:end])
         digits = whole.translate(_SEPARATORS)
         if len(set(digits)) == 1 or _ACCOUNT.search(text, max(0, start - _ACCOUNT_CHARS), start):
+            return None
+        if set(group_sizes(whole)) == {2} and _BYTE.search(text, max(0, start - 4), start):
             return None
         ends = [len(digits)] if whole == digits else list(accumulate(group_sizes(whole)))[::-1]
         if checksums:
