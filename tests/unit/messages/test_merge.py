@@ -293,6 +293,20 @@ def test_a_fork_knows_what_a_fork_of_it_has_redacted() -> None:
     assert part(outer, "a").hunks() == (Hunk(5, 15, "[EMAIL]", redact=True),)
 
 
+def test_a_part_is_known_again_when_it_comes_back_over_two_forks() -> None:
+    """Though the innermost fork has added one beside it: what another fork redacted in it stays redacted."""
+    base = conversation()
+    outer, other = base.fork(), base.fork()
+    inner = outer.fork()
+    message = inner.get("a")
+    assert message is not None
+    message.parts.append(TextPart("!"))
+    merge_forks(outer, [("i", inner)])
+    part(other, "a").edit(5, 15, "[EMAIL]", redact=True)
+    merge_forks(base, [("x", outer), ("y", other)], prefer="x")
+    assert [part(base, "a", index).text for index in range(2)] == ["mail [EMAIL] now", "!"]
+
+
 def test_a_list_that_is_no_fork_is_refused() -> None:
     base = conversation()
     with pytest.raises(MessageError, match="branch 'x' is no fork"):

@@ -53,7 +53,8 @@ def custom_rule(
 
     Raises:
         ConfigurationError: The pattern cannot be compiled, or cannot be used on a stream:
-            fuzzy, reverse, `\X`, or one that matches the empty text.
+            fuzzy, reverse, `\X`, one that matches the empty text, or one that takes seconds
+            for a few characters.
     """
     if isinstance(definition, (str, regex.Pattern, re.Pattern)):
         return _pattern_rule(type_, definition, option, score)
@@ -141,13 +142,17 @@ def _refusal(pattern: regex.Pattern[str]) -> str | None:
             return f"it uses {group}"
     if _FUZZY.search(plain):
         return "it matches fuzzily"
-    return "it matches the empty text" if _matches_nothing(pattern) else None
+    return _fault_on_samples(pattern)
 
 
-def _matches_nothing(pattern: regex.Pattern[str]) -> bool:
-    return any(
-        match.start() == match.end() for sample in _SAMPLES for match in pattern.finditer(sample, timeout=_TIMEOUT_S)
-    )
+def _fault_on_samples(pattern: regex.Pattern[str]) -> str | None:
+    for sample in _SAMPLES:
+        try:
+            if any(match.start() == match.end() for match in pattern.finditer(sample, timeout=_TIMEOUT_S)):
+                return "it matches the empty text"
+        except TimeoutError:
+            return f"it takes longer than {_TIMEOUT_S:g} s on a text of {len(sample)} characters"
+    return None
 
 
 def _word_rule(type_: str, words: Sequence[str], option: str, score: float) -> Rule:

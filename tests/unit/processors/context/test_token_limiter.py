@@ -249,6 +249,11 @@ async def test_a_prompt_that_fits_exactly_is_sent(count: int) -> None:
         assert len(model.prompts[0].messages) == count - (limit - most)
 
 
+def test_where_no_user_has_spoken_the_newest_message_stays() -> None:
+    said = [PromptMessage(role, (PromptText("w"),)) for role in ("system", "assistant", "assistant")]
+    assert kept(Weighed(said, [5.0] * 3, 0.0, 2), 38, "best-fit") == [0, 2]
+
+
 def test_the_numbers_of_an_abort_are_exact() -> None:
     own = [PromptMessage("assistant", (PromptText("w"),), source="response") for _ in range(35)]
     found = kept(Weighed(own, [4.8] * 35, 0.0, 0), 191, "best-fit")

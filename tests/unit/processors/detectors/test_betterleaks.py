@@ -54,6 +54,12 @@ async def test_a_configuration_of_ones_own(tmp_path: Path) -> None:
         BetterleaksDetector(tmp_path / "none.toml")
 
 
+async def test_a_value_at_the_very_beginning_is_found_without_what_follows_it(tmp_path: Path) -> None:
+    config = tmp_path / "rules.toml"
+    config.write_text('[[rules]]\nid = "badge"\nregex = "(EMP-[0-9]{6}) ok"\nkeywords = ["emp-"]\n', encoding="utf-8")
+    assert await found("EMP-123456 ok", BetterleaksDetector(config)) == [("badge", 0.8, "EMP-123456")]
+
+
 @pytest.mark.parametrize("size", [1, 7, 1000])
 async def test_it_redacts_a_stream_however_it_is_cut(size: int) -> None:
     text = f'It is {KEY_ID}, then:\nAWS_SECRET_ACCESS_KEY="{KEY}" and so on.'

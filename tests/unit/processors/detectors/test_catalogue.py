@@ -114,7 +114,9 @@ def test_markup_hides_no_phone_number(before: str) -> None:
         assert found(phone.phone_rules(), f"{before}{number}**") == [number]
 
 
-@pytest.mark.parametrize("text", ["+49 30 901820\n12 items", "call 020 7946 0958\n12 items"])
+@pytest.mark.parametrize(
+    "text", ["+49 30 901820\n12 items", "call 020 7946 0958\n12 items", "+49 30 901820\n12\n13", "(030) 901820\n12\n34"]
+)
 def test_a_number_that_ends_with_its_line_does_not_take_the_next(text: str) -> None:
     assert found(phone.phone_rules(), text) == [text.removeprefix("call ").partition("\n")[0]]
 
@@ -235,6 +237,19 @@ def test_values_that_a_name_calls_secret(text: str, expected: list[str]) -> None
 )
 def test_wallets(address: str) -> None:
     assert found(wallet_rules(checksums=True), f"to {address}.") == [address]
+
+
+def test_a_wallet_is_named_after_the_way_it_is_written() -> None:
+    wallets = {
+        "base58-address": "1A1zP1eP5QGefi2DMPTfTL5SLmv7DivfNa",
+        "base58-key": "CmeSYcAmew7715vK7zKT3g8UVxjBmpJ9ZyV5qJeWUABP",
+        "bech32-address": "bc1qar0srrr7xfkvy5l643lydnw9re59gtzzwf5mdq",
+        "hex-address": "0x52908400098527886E0F7030069857D2E4169EE7",
+    }
+    for checksums in (True, False):
+        text = " ".join(wallets.values())
+        spans = find(wallet_rules(checksums=checksums), text)
+        assert [(span.rule, text[span.start : span.end]) for span in spans] == list(wallets.items())
 
 
 def test_a_wallet_address_with_a_typing_error_is_none() -> None:

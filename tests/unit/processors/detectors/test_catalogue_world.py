@@ -141,6 +141,7 @@ def test_addresses_of_services_are_taken_with_their_credentials(scheme: str) -> 
         ("Das Passwort lautet x7Kq9mP2vL4z", "x7Kq9mP2vL4z"),
         ("密钥是a1B2c3D4e5F6g7H8", "a1B2c3D4e5F6g7H8"),
         ("пароль: x7Kq9mP2vL4z", "x7Kq9mP2vL4z"),
+        ("the token aB3dE5fG7hJ9kL2mN4pQ here", "aB3dE5fG7hJ9kL2mN4pQ"),
     ],
 )  # fmt: skip
 def test_names_in_other_languages_call_a_value_secret(text: str, value: str) -> None:
@@ -154,6 +155,7 @@ def test_names_in_other_languages_call_a_value_secret(text: str, value: str) -> 
         "password reset for user-profile-settings-page-2",
         "der Schlüssel passt nicht ins Schloss 12",
         "token count 123456789012",
+        "the token aB3dE5fG7hJ9kL2mN4p here",
         "clé de voûte du XIIe siècle",
     ],
 )

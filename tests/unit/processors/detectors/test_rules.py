@@ -10,6 +10,7 @@ import regex
 
 from sluiceway.errors import ConfigurationError
 from sluiceway.processors.detectors import Detection, Detector, Finding, HoldBack, InjectionRules, PIIRules, Span, unite
+from sluiceway.processors.detectors import _custom as custom
 from sluiceway.processors.detectors._custom import custom_rule
 from sluiceway.processors.detectors._patience import Patience
 from sluiceway.processors.detectors._probe import probe_of, tokens
@@ -135,6 +136,12 @@ def test_a_pattern_that_takes_too_long_is_stopped(monkeypatch: pytest.MonkeyPatc
         find([rule], "a" * 5000 + "b")
     with pytest.raises(TimeoutError):
         HoldBack([rule], max_hold_chars=10_000).feed("a" * 5000 + "b")
+
+
+def test_a_pattern_that_takes_too_long_even_on_a_few_characters_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(custom, "_TIMEOUT_S", 0.02)
+    with pytest.raises(ConfigurationError, match=r"o\['x'\] = .* takes longer than 0\.02 s on a text of [0-9] char"):
+        custom_rule("x", "(?:.|(?=.)|)" * 14 + "[xz]", option="o")
 
 
 @pytest.mark.parametrize("cut", [1, 50, 10_000])

@@ -102,6 +102,13 @@ async def test_types_that_were_not_asked_for_do_not_count() -> None:
     assert lines(model.prompts[0])[-1] == "user: * b"
 
 
+async def test_half_a_character_does_not_end_the_stream() -> None:
+    """Before what is found, behind it, and where nothing is found."""
+    agent, _ = make_agent(["a\ud800 Bob ", "\udc00b", "\ud800"], output_processors=[guard()])
+    ran = await collect(agent, "hi")
+    assert ran.emitted == ran.result.text == "a\ud800 [NAME] \udc00b\ud800"
+
+
 async def test_the_metadata_of_a_block_is_short_where_that_is_wanted() -> None:
     made = PIIDetector(strategy="block", include_detections=False)
     agent, _ = make_agent("ok", input_processors=[made])

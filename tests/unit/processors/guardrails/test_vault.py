@@ -14,6 +14,7 @@ from sluiceway.messages import Message
 from sluiceway.models import Reply
 from sluiceway.processors import PIIDetector, PIIVault, PlaceholderRestorer
 from sluiceway.processors.guardrails._vault import RestoringTool, VaultBook
+from sluiceway.tools import Tool
 from tests.support.judges import Judge
 from tests.support.runs import calls_tool, collect, lines, make_agent, reply_parts
 from tests.support.storing import THREAD, new_memory, stored
@@ -209,6 +210,12 @@ def test_a_book_gives_one_placeholder_per_value_and_knows_no_other() -> None:
     assert [book.value(name) for name in ("[EMAIL_2]", "[EMAIL_1]")] == ["a@x.org", None]
     assert book.restore("[EMAIL_1] [EMAIL_2] [EMAIL_9]") == "[EMAIL_1] a@x.org [EMAIL_9]"
     assert book.hide("to a@x.org, b@x.org") == "to [EMAIL_2], [EMAIL_3]"
+
+
+def test_a_tool_keeps_parameters_that_are_not_those_of_its_function() -> None:
+    own = {"type": "object", "properties": {"to": {"type": "string", "description": "whom"}}, "required": ["to"]}
+    inner = Tool("send", "Send a mail.", own, lambda to: to)
+    assert RestoringTool(inner, str).parameters == inner.parameters == own
 
 
 async def test_a_tool_that_gets_values_is_described_as_before() -> None:

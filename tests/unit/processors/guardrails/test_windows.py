@@ -8,7 +8,7 @@ import time
 from hypothesis import given
 from hypothesis import strategies as st
 
-from sluiceway.processors.detectors import PIIRules, Span
+from sluiceway.processors.detectors import Finding, PIIRules, Release, Span
 from sluiceway.processors.guardrails._windows import Window, Windows, WindowSize
 
 
@@ -46,6 +46,17 @@ def test_what_may_go_on_stays_held() -> None:
     (window,) = windows.feed("efgh")
     windows.settle(window, ())
     assert windows.release().text == "abcd"
+
+
+def test_of_what_is_found_too_late_the_rest_counts() -> None:
+    """Its beginning is out already; a detector that had seen only half of it did not know it."""
+    windows = Windows(WindowSize(4, 4))
+    (window,) = windows.feed("ab x")
+    windows.settle(window, ())
+    assert windows.release().text == "ab x"
+    (window,) = windows.feed("yz c")
+    windows.settle(window, [Span(3, 6, "word", 0.9, "rule")])
+    assert windows.release() == Release(4, 4, "yz c", (Finding(0, 2, (Span(0, 2, "word", 0.9, "rule"),)),))
 
 
 @given(st.text("xyz ", max_size=60), st.lists(st.integers(0, 60), max_size=8))
