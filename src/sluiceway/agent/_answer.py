@@ -79,10 +79,13 @@ class Answer:
             ModelError: It has no name or no id, or its arguments are no object.
         """
         name, id_, args = chunk.get("tool_name"), chunk.get("tool_call_id"), chunk.get("args")
-        if not isinstance(name, str) or not name or not isinstance(id_, str) or not id_:
-            raise ModelError(f"the model sent a tool call without a name or an id: name {name!r}, id {id_!r}")
+        # No guardrail has seen the name yet, and a model may have made it up: no error says it.
+        if not isinstance(name, str) or not name:
+            raise ModelError("the model sent a tool call without a name")
+        if not isinstance(id_, str) or not id_:
+            raise ModelError("the model sent a tool call without an id")
         if args is not None and not isinstance(args, Mapping):
-            raise ModelError(f"the model sent a call of {name!r} whose arguments are a {type(args).__name__}")
+            raise ModelError(f"the model sent a tool call whose arguments are a {type(args).__name__}: call {id_!r}")
         if id_ in self._raw_args:
             raise ModelError(f"the model sent two tool calls with the id {id_!r} in one answer")
         # A copy: a hook may edit what is nested in the chunk's arguments, and the tool gets the model's own.

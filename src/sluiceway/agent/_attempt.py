@@ -201,6 +201,7 @@ class Attempt:
         host = self._host
         self.max_steps = call.overrides["max_steps"]
         self.offered = offered_tools(call.overrides)
+        host.scope.links.tools.update(call.overrides.get("tools") or ())
         host.messages.acting = None
         prompt = host.messages.to_prompt()
         next_call = HookCall("process_llm_request", host.messages, overrides=call.overrides, prompt=prompt)
@@ -420,7 +421,7 @@ class Attempt:
         # From here on the step counts, whatever those say who are told of it.
         self.retryable = False
         await tell_accepted(host, step)
-        scope.links.end_attempt()
+        await scope.links.end_attempt()
         self._deliver_control(finish, passed)
         step = self._step_result()
         gone = self.answer.shown & scope.transients
@@ -471,19 +472,12 @@ class Attempt:
                 self.answer.add_unread(self.source.unread())
         await self._book()
 
-    def forget(self) -> None:
-        """Cancel the tasks of an attempt whose reader was dropped without a word."""
-        if self.tools is not None:
-            self.tools.forget()
-        if isinstance(self.source, Pump):
-            self.source.forget()
-
     async def abandon(self) -> None:
         """End the attempt for good; what processors hold is dropped."""
         try:
             await self.stop()
         finally:
-            self._host.scope.links.end_attempt()
+            await self._host.scope.links.end_attempt()
         self.end_stream()
 
     async def _book(self) -> None:

@@ -95,6 +95,7 @@ class Run:
         self.scope.links.retries_left = self._retries_left
         self.scope.links.book = self.book
         self.scope.links.models = setup.models
+        self.scope.links.tools.update(setup.tools)
         self.delivery = Delivery(setup.hold)
         self.ready = self.delivery.ready
         self.outcomes = Outcomes(self)
@@ -471,8 +472,13 @@ class Run:
         self.ready.clear()
         async with AsyncExitStack() as ends:  # from the last to the first, whatever one of them raises
             ends.enter_context(anyio.CancelScope(shield=True))
+            ends.callback(self.scope.links.end_run)
             ends.push_async_callback(self._connections.aclose)
             if self.memory is not None:
                 ends.push_async_callback(self.memory.close)
             ends.push_async_callback(self._books.join)
             await self.attempt.abandon()
+
+    async def close_unwatched(self) -> None:
+        """Close where nobody is left to tell of an error."""
+        await call_observer(self.close, what="ending a run that its reader has dropped")

@@ -215,10 +215,6 @@ class Pump:
                 left.append(chunk)
         return left
 
-    def forget(self) -> None:
-        """Cancel the reading task; nobody will wait for it."""
-        self._owned.forget()
-
     async def _read(self) -> None:
         try:
             await self._read_on()

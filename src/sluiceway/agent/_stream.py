@@ -7,7 +7,7 @@ from types import TracebackType
 from typing import Generic, Self, TypeVar
 
 from sluiceway.agent._run import Run
-from sluiceway.engine import Result
+from sluiceway.engine import Owned, Result
 from sluiceway.errors import RunError
 from sluiceway.messages import Chunk
 
@@ -33,17 +33,19 @@ class AgentStream:
         ...     return await stream.result()
     """
 
-    __slots__ = ("_open", "_opener", "_run")
+    __slots__ = ("_open", "_opener", "_orphaned", "_run")
 
     def __init__(self, opener: Callable[[], Awaitable[Run]]) -> None:
         self._opener = opener
         self._run: Run | None = None
         self._open = False
+        self._orphaned = Owned()
 
     async def __aenter__(self) -> Self:
         if self._run is not None:
             raise RunError("this stream was used already; call agent.stream(...) again", run_id=self._run.run_id)
         self._run = await self._opener()
+        self._orphaned.note_loop()
         self._open = True
         return self
 
@@ -55,8 +57,8 @@ class AgentStream:
             await self._run.close()
 
     def __del__(self) -> None:
-        if self._open and self._run is not None:
-            self._run.attempt.forget()
+        if self._open and self._run is not None:  # dropped without a word: what it has begun ends all the same
+            self._orphaned.start_late(self._run.close_unwatched)
 
     @property
     def run_id(self) -> str:

@@ -61,10 +61,6 @@ class ToolPhase:
         """Cancel what still runs, and wait for its end."""
         await self._run.close()
 
-    def forget(self) -> None:
-        """Cancel what still runs; nobody will wait for it."""
-        self._run.forget()
-
     async def stage(self) -> None:
         """Take the next thing that comes of the tools: a data chunk, a result, or the end."""
         event = await self._run.next()
@@ -106,7 +102,7 @@ class ToolPhase:
     def _hook_call(self, tool_call_id: str, tool_name: str, result: Any, by_provider: bool) -> HookCall:
         part = self._host.messages.find_call(tool_call_id)
         info: dict[str, Any] = {
-            "tool_name": tool_name,
+            "tool_name": tool_name if part is None else part.tool_name,
             "tool_call_id": tool_call_id,
             "args": {} if part is None else part.args,
             "result": result,

@@ -102,10 +102,6 @@ class ToolRun:
         await self._owned.join()
         self._box.clear()
 
-    def forget(self) -> None:
-        """Cancel what still runs; nobody will wait for it."""
-        self._owned.forget()
-
     async def _run(self, index: int) -> None:
         if index:
             await self._started[index - 1].wait()

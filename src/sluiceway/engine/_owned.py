@@ -88,10 +88,14 @@ class Owned:
         """How many have not ended."""
         return len(self._running)
 
-    def start(self, fn: Callable[[], Awaitable[None]]) -> None:
-        """Start a task; it begins at the next checkpoint of the caller."""
+    def note_loop(self) -> None:
+        """Note the loop that runs, where tasks are started and from any thread ended; `start` does it too."""
         if self._schedule is None:
             self._schedule = _scheduler()
+
+    def start(self, fn: Callable[[], Awaitable[None]]) -> None:
+        """Start a task; it begins at the next checkpoint of the caller."""
+        self.note_loop()
         scope = anyio.CancelScope()
         self._running[scope] = None
 
@@ -118,6 +122,16 @@ class Owned:
         if self._running and self._schedule is not None:
             with suppress(RuntimeError):  # the loop has ended, and they with it
                 self._schedule(self.cancel)
+
+    def start_late(self, fn: Callable[[], Awaitable[None]]) -> None:
+        """Have a task started in the noted loop, from any thread; nothing happens if that has ended."""
+
+        async def begin() -> None:  # a task, since a callback of another thread runs in the context of that
+            self.start(fn)
+
+        if self._schedule is not None:
+            with suppress(RuntimeError):
+                self._schedule(lambda: _spawn(begin) and None)
 
     async def join(self) -> None:
         """Wait until all have ended, even if the caller is being cancelled."""

@@ -174,15 +174,15 @@ class Answer:
         try:
             value = from_json(text)
         except ValueError:
-            value = self._repaired(text, draft.name, reason)
+            value = self._repaired(text, reason)
         if isinstance(value, dict):
             return cast("dict[str, Any]", value)
         raise self.refusals.error(
-            f"the arguments of the call of tool {draft.name!r} are no JSON object ({len(text)} characters)",
+            f"the arguments of a tool call are no JSON object ({len(text)} characters)",
             retryable=True,
         )
 
-    def _repaired(self, text: str, name: str, reason: str) -> object:
+    def _repaired(self, text: str, reason: str) -> object:
         """Mend what is not quite JSON, but do not guess at what was cut: a tool would run with it."""
         try:
             partial = from_json(text, allow_partial="trailing-strings")
@@ -195,7 +195,7 @@ class Answer:
                 value = json_repair.loads(text)
             except (ValueError, RecursionError):
                 return None
-            self._warnings.append(f"the arguments of a call of tool {name!r} were not quite JSON")
+            self._warnings.append("the arguments of a tool call were not quite JSON")
             return value
         return partial if reason in _CUT_REASONS else None
 

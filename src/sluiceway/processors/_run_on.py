@@ -55,6 +55,7 @@ async def run_on(
         hook: The hook.
         request_context: Values for the processors.
         info: What else the hook's context shows, such as `tool_name`, `finish_reason` or `model`.
+            `tools`, by name, are the tools that there are.
 
     Returns:
         The call as the hooks left it: `messages`, `text`, `prompt`, `overrides`; in `parts`
@@ -121,11 +122,13 @@ async def _run(
     chain: Chain, subject: Subject, hook: HookName, request_context: Context, info: Mapping[str, Any] | None
 ) -> HookCall:
     scope = HookScope(new_id("run"), RequestContext.of(request_context))
+    given = info or {}
+    scope.links.tools.update(given.get("tools") or (), [given["tool_name"]] if "tool_name" in given else ())
     if hook in _STREAM:
         call = HookCall(hook, MessageList(), info=info)
         run = partial(_stream, chain, _chunks(subject, scope.run_id), call, scope)
     else:
-        call = _call_of(hook, subject, info or {})
+        call = _call_of(hook, subject, given)
         scope.has_input = call.message_list.has_input()
         run = partial(_hooks, chain, call, scope)
     tripwire: Tripped | None = None
@@ -134,7 +137,8 @@ async def _run(
     except TripWire as trip:
         tripwire = Tripped(trip.reason, trip.processor_id, trip.path, trip.retry, trip.retry_count, trip.metadata)
     finally:
-        scope.links.end_attempt()
+        await scope.links.end_attempt()
+        scope.links.end_run()
     call.message_list.acting = None
     call.tripwire = tripwire
     call.violations = tuple(scope.violations)

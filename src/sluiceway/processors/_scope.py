@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Awaitable, Callable, Sequence
+from functools import partial
 from typing import Any, Final, Protocol, cast
 
 from sluiceway._types import MISSING
-from sluiceway.engine import AuditEntry, StepResult
+from sluiceway.engine import AuditEntry, StepResult, to_the_end
 from sluiceway.errors import ConfigurationError
 from sluiceway.messages import Chunk, Usage
 from sluiceway.models import Model
@@ -60,24 +61,40 @@ class RunLinks:
 
     Attributes:
         object: The structured answer, where one has been delivered; else `MISSING`.
-        ends: Called, and forgotten, when the attempt at work ends, accepted or not.
+        ends: Called, sync or async, and forgotten, when the attempt at work ends, accepted or not.
+        run_ends: Called when the run is over, whatever ended it.
         retries_left: Says how often the step may still be tried again.
         book: Adds the usage of a call that a processor made of a model; None outside of a run.
         models: The agent's own models, first choice first; none outside of a run.
+        tools: Names of the agent's tools, with those that hooks have added; none outside of a run.
     """
 
-    __slots__ = ("book", "ends", "models", "object", "retries_left")
+    __slots__ = ("book", "ends", "models", "object", "retries_left", "run_ends", "tools")
 
     def __init__(self) -> None:
         self.object: Any = MISSING
-        self.ends: list[Callable[[], None]] = []
+        self.ends: list[Callable[[], Awaitable[None] | None]] = []
+        self.run_ends: list[Callable[[], None]] = []
         self.retries_left: Callable[[], int] = int
         self.book: Callable[[Usage, Model | None], Awaitable[None]] | None = None
         self.models: Sequence[Model] = ()
+        self.tools: set[str] = set()
 
-    def end_attempt(self) -> None:
-        """Call what waits for the end of the attempt."""
+    async def end_attempt(self) -> None:
+        """Call what waits for the end of the attempt; what is async runs to its end, whoever cancels the caller."""
         ends, self.ends = self.ends, []
+        waiting = [left for end in ends if (left := end()) is not None]
+
+        async def wait() -> None:
+            for left in waiting:
+                await call_observer(partial(_same, left), what="giving back what an attempt had taken")
+
+        if waiting:
+            await to_the_end(wait)
+
+    def end_run(self) -> None:
+        """Call what waits for the end of the run."""
+        ends, self.run_ends = self.run_ends, []
         for end in ends:
             end()
 
@@ -252,6 +269,10 @@ class Writer:
             )
         payload = {"data": data, "transient": transient}
         self._put(Chunk(type, payload, self._run_id, cast("Any", self._from)))
+
+
+def _same(waiting: Awaitable[None]) -> Awaitable[None]:
+    return waiting
 
 
 async def call_violation(processor: object, violation: Violation) -> None:

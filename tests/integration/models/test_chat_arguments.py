@@ -23,13 +23,13 @@ pytestmark = pytest.mark.anyio
 @pytest.mark.parametrize(
     ("arguments", "text"),
     [
-        ('{"path": "a/bc/de', "the arguments of the call of tool 'rm' are no JSON object (17 characters)"),
-        ("{'path': 'a/bc/de", "the arguments of the call of tool 'rm' are no JSON object (17 characters)"),
-        ("[1]", "the arguments of the call of tool 'rm' are no JSON object (3 characters)"),
-        ("nonsense", "the arguments of the call of tool 'rm' are no JSON object (8 characters)"),
-        ("{" * 4_000 + "}", "the arguments of the call of tool 'rm' are no JSON object (4001 characters)"),
-        (f'{{"a":{"[" * 9_000}}}', "the arguments of the call of tool 'rm' are no JSON object (9006 characters)"),
-        ("{" * 99_999 + "}", "the arguments of the call of tool 'rm' are no JSON object (100000 characters)"),
+        ('{"path": "a/bc/de', "the arguments of a tool call are no JSON object (17 characters)"),
+        ("{'path': 'a/bc/de", "the arguments of a tool call are no JSON object (17 characters)"),
+        ("[1]", "the arguments of a tool call are no JSON object (3 characters)"),
+        ("nonsense", "the arguments of a tool call are no JSON object (8 characters)"),
+        ("{" * 4_000 + "}", "the arguments of a tool call are no JSON object (4001 characters)"),
+        (f'{{"a":{"[" * 9_000}}}', "the arguments of a tool call are no JSON object (9006 characters)"),
+        ("{" * 99_999 + "}", "the arguments of a tool call are no JSON object (100000 characters)"),
     ],
 )
 async def test_arguments_that_were_cut_are_not_guessed_at(server: ModelServer, arguments: str, text: str) -> None:
@@ -43,7 +43,7 @@ async def test_arguments_that_were_cut_are_not_guessed_at(server: ModelServer, a
     ("arguments", "args", "warnings"),
     [
         ("", {}, ()),
-        ("{'a': 1, }", {"a": 1}, ("the arguments of a call of tool 't' were not quite JSON",)),
+        ("{'a': 1, }", {"a": 1}, ("the arguments of a tool call were not quite JSON",)),
         ({"a": 1}, {"a": 1}, ()),
         (r'{"a": "\ud83c\udf09"}', {"a": "🌉"}, ()),
     ],

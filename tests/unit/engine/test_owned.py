@@ -207,3 +207,34 @@ async def test_an_owner_that_is_dropped_ends_its_tasks_from_any_thread() -> None
         await owned.join()
     owned.forget()
     assert owned.running == 0
+
+
+async def test_a_task_can_be_started_late_from_any_thread() -> None:
+    owned = Owned()
+    owned.start_late(anyio.sleep_forever)  # nobody has said where
+    owned.note_loop()
+    ran = anyio.Event()
+
+    async def work() -> None:
+        ran.set()
+
+    await anyio.to_thread.run_sync(owned.start_late, work)
+    with anyio.fail_after(2):
+        await ran.wait()
+    await owned.join()
+    assert owned.running == 0
+
+
+def test_a_task_that_is_started_when_its_loop_has_ended_does_not_run() -> None:
+    async def late() -> None:
+        raise AssertionError
+
+    async def begin() -> Owned:
+        owned = Owned()
+        owned.note_loop()
+        return owned
+
+    for backend in ("asyncio", "trio"):
+        owned = anyio.run(begin, backend=backend)
+        owned.start_late(late)
+        assert owned.running == 0

@@ -4,6 +4,13 @@ from sluiceway.processors.detectors._adapters import EldcDetector, FastLangDetec
 from sluiceway.processors.detectors._betterleaks import BetterleaksDetector
 from sluiceway.processors.detectors._classifier import ClassifierDetector
 from sluiceway.processors.detectors._custom import custom_rule
+from sluiceway.processors.detectors._escapes import (
+    EscapedHold,
+    Offsets,
+    escaped,
+    hold_for,
+    read_escapes,
+)
 from sluiceway.processors.detectors._holdback import HoldBack, HoldExceeded, Release
 from sluiceway.processors.detectors._injection import INJECTION_TYPES, InjectionRules
 from sluiceway.processors.detectors._languages import LANGUAGES, LanguageRules, language_code
@@ -32,6 +39,7 @@ __all__ = [
     "Detection",
     "Detector",
     "EldcDetector",
+    "EscapedHold",
     "FastLangDetector",
     "Finding",
     "HoldBack",
@@ -41,6 +49,7 @@ __all__ = [
     "ModelChoice",
     "ModelDetector",
     "ModelTask",
+    "Offsets",
     "PIIRules",
     "PresidioDetector",
     "RedactionMethod",
@@ -51,11 +60,14 @@ __all__ = [
     "Verdict",
     "checked_model",
     "custom_rule",
+    "escaped",
     "find",
+    "hold_for",
     "language_code",
     "leak_rules",
     "normalize_text",
     "opens_with",
+    "read_escapes",
     "replacement",
     "unite",
 ]

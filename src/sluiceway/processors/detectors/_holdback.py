@@ -17,7 +17,7 @@ from sluiceway.processors.detectors._patience import Patience
 from sluiceway.processors.detectors._port import Span
 from sluiceway.processors.detectors._rule import Rule
 
-__all__ = ["HoldBack", "HoldExceeded", "Release"]
+__all__ = ["HoldBack", "HoldExceeded", "Release", "joined"]
 
 _SLICE_CHARS = 256
 _TRIM_CHARS = 1024
@@ -139,7 +139,7 @@ class HoldBack:
                 self._check_bounds()
             releases.append(self._release(horizon))
             start = stop
-        return _joined(releases)
+        return joined(releases)
 
     def flush(self) -> Release:
         """End the block: nothing more can come, so all that is held is decided and returned."""
@@ -259,7 +259,7 @@ class HoldBack:
         self._found = [Span(s.start - cut, s.end - cut, s.type, s.score, s.rule) for s in self._found]
 
 
-def _joined(releases: Sequence[Release]) -> Release:
+def joined(releases: Sequence[Release]) -> Release:
     """Return neighbouring stretches as one."""
     some = [release for release in releases if release.length]
     if len(some) < 2:

@@ -6,8 +6,9 @@
 from __future__ import annotations
 
 import inspect
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import Any, Final, Literal, TypeAlias, cast
 
 from sluiceway._types import new_id
@@ -88,9 +89,10 @@ class CostGuardProcessor(Processor):
             before the prices that come with the library.
         on_unknown_price: What a model costs that has no price: `error`, when the agent is built
             or at the latest before the step; `zero`; or a `Price`.
-        reserve_usd: What is set aside for each step while it runs; None: nothing.
+        reserve_usd: What is set aside for each step while it runs; None: nothing. It comes back at
+            once where the step ends before a model is asked, however it ends.
         ledger: Where the books are kept: `SQLiteLedger`, `PostgresLedger` or your own. None: in
-            memory, of this process and this processor.
+            memory, of this process and this processor; what is older than the window is dropped.
         id: Unique within a list; part of the key of the budget.
         on_violation: Called when the budget is spent, and for `warn_at_percent`.
         on_error: What an exception does; see `Processor`.
@@ -140,6 +142,7 @@ class CostGuardProcessor(Processor):
         self.effects = Effects(reads=("overrides", "context"), writes=("state",))
         # Of whatever run: the last call of one is made up for before the first step of another.
         self._owed: list[tuple[CostEntry, str | None]] = []
+        self._unreturned: list[str] = []
 
     # --- hooks ----------------------------------------------------------------------------------
 
@@ -160,11 +163,9 @@ class CostGuardProcessor(Processor):
                 self._price(model)
         await self._make_up(ctx)
         limit = await self._limit(ctx)
+        self._take_back(ctx.state)
+        await self._return()
         owner, now = self._owner(ctx), _now_us()
-        reserved = ctx.state.get("reserved")
-        if reserved is not None:  # of a step that was tried before and did not get to its model
-            await self.ledger.drop(reserved)
-            ctx.state["reserved"] = None
         if self.reserve_usd is None:
             spent = await self.ledger.spent(owner, self._since(now), now)
             over = spent >= limit
@@ -176,20 +177,22 @@ class CostGuardProcessor(Processor):
                 nano_usd=_nano(self.reserve_usd),
                 reserved=True,
                 run_id=ctx.run_id,
+                counts_us=self._counts_us(ctx, owner),
             )
+            # Noted before it is there: who is cancelled while it is written does not hear of it.
+            ctx.state["reserved"] = entry.id
+            ctx._scope.links.ends.append(partial(self._give_back, ctx.state))
             spent = await self.ledger.reserve(entry, self._since(now), limit)
             over = spent is not None
-            if not over:
-                ctx.state["reserved"] = entry.id
+            if over:
+                ctx.state["reserved"] = None
         if over and spent is not None:
             self._spent(ctx, spent, limit)
 
     async def process_llm_response(self, ctx: ResponseContext) -> None:
         """Report when so much of the budget is spent; take back what was set aside for a replay."""
-        reserved = ctx.state.get("reserved")
-        if reserved is not None:
-            await self.ledger.drop(reserved)
-            ctx.state["reserved"] = None
+        self._take_back(ctx.state)
+        await self._return()
         if self.warn_at_percent is None or ctx.state.get("near"):
             return
         await self._make_up(ctx)
@@ -219,6 +222,7 @@ class CostGuardProcessor(Processor):
             await self._add(entry, calls.pop(0).settles)
         while self._owed:
             await self._add(*self._owed.pop(0))
+        await self._return()
 
     async def _add(self, entry: CostEntry, settles: str | None) -> None:
         try:
@@ -227,10 +231,30 @@ class CostGuardProcessor(Processor):
             self._owed.append((entry, settles))
             raise
 
+    def _take_back(self, state: dict[str, Any]) -> bool:
+        """Note that what a run has set aside is to be returned, if no call of a model has settled it."""
+        reserved, state["reserved"] = state.get("reserved"), None
+        if reserved is not None:
+            self._unreturned.append(reserved)
+        return reserved is not None
+
+    def _give_back(self, state: dict[str, Any]) -> Awaitable[None] | None:
+        return self._return() if self._take_back(state) else None
+
+    async def _return(self) -> None:
+        while self._unreturned:
+            reserved = self._unreturned.pop(0)
+            try:
+                await self.ledger.drop(reserved)
+            except BaseException:
+                self._unreturned.append(reserved)
+                raise
+
     def _entry(self, ctx: HookContext, call: _Call) -> CostEntry:
+        owner = self._owner(ctx)
         return CostEntry(
             id=call.id,
-            owner=self._owner(ctx),
+            owner=owner,
             at_us=call.at_us,
             nano_usd=min(_MOST, self._price(call.model).nano_usd(call.usage)),
             estimated=call.usage.estimated,
@@ -238,7 +262,17 @@ class CostGuardProcessor(Processor):
             model=f"{call.model.provider}/{call.model.model_id}",
             input_tokens=min(_MOST, call.usage.input_tokens),
             output_tokens=min(_MOST, call.usage.output_tokens),
+            counts_us=self._counts_us(ctx, owner),
         )
+
+    def _counts_us(self, ctx: HookContext, owner: str) -> int | None:
+        """Return for how long an entry counts; one of a run, in memory, to the end of that run."""
+        if self.scope != "run":
+            return _WINDOWS[self.window]
+        if isinstance(self.ledger, InMemoryLedger) and not ctx.state.get("forgets"):
+            ctx.state["forgets"] = True
+            ctx._scope.links.run_ends.append(partial(self.ledger.forget, owner))
+        return None
 
     def _price(self, model: Any) -> Price:
         price = self.prices.find(model.provider, model.model_id)

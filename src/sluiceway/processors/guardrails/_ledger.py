@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sqlite3
 import threading
+from collections import OrderedDict
 from dataclasses import dataclass
 from pathlib import Path
 from types import TracebackType
@@ -15,6 +16,8 @@ __all__ = ["CostEntry", "CostLedger", "InMemoryLedger", "PostgresLedger", "SQLit
 
 RESERVED_US: Final = 15 * 60 * 1_000_000
 """How long money set aside counts; whoever set it aside may have died."""
+_SLACK_US: Final = 60 * 1_000_000
+"""How much longer an entry is kept than it counts: clocks are set back, and who asks has looked at one before."""
 
 _TABLE: Final = """
 CREATE TABLE cost_entries (
@@ -58,6 +61,8 @@ class CostEntry:
         model: The model.
         input_tokens: What the prompt took.
         output_tokens: What the answer took.
+        counts_us: For how long it counts, in microseconds; None: as long as anybody asks.
+            `InMemoryLedger` drops it afterwards; the others keep all.
     """
 
     id: str
@@ -70,6 +75,7 @@ class CostEntry:
     model: str = ""
     input_tokens: int = 0
     output_tokens: int = 0
+    counts_us: int | None = None
 
 
 class CostLedger(Protocol):
@@ -116,26 +122,39 @@ class CostLedger(Protocol):
 
 
 class InMemoryLedger:
-    """A ledger for one process, gone with it."""
+    """A ledger for one process, gone with it. It keeps what still counts: older entries are dropped.
 
-    __slots__ = ("_entries", "_lock")
+    How long an entry counts is what it says itself, or as long ago as anybody asks about,
+    whichever is the longest. What has no such time is kept until its owner is forgotten; a guard
+    with `scope="run"` forgets a run when it is over. Safe to use from several tasks and threads.
+    """
+
+    __slots__ = ("_dated", "_entries", "_lock", "_longest_us", "_newest_us", "_owners")
 
     def __init__(self) -> None:
-        self._entries: dict[str, dict[str, CostEntry]] = {}
+        self._entries: dict[str, CostEntry] = {}
+        self._owners: dict[str, dict[str, CostEntry]] = {}
+        self._dated: OrderedDict[str, int] = OrderedDict()  # what can be dropped, as it came
+        self._longest_us = RESERVED_US
+        self._newest_us = 0
         self._lock = threading.Lock()
 
+    @property
+    def size(self) -> int:
+        """How many entries are kept."""
+        return len(self._entries)
+
     async def spent(self, owner: str, since_us: int, now_us: int) -> int:
-        """Return what an owner has spent and set aside since a time."""
+        """Return what an owner has spent and set aside since a time; from 0 on, all that is kept of it."""
         with self._lock:
             return self._sum(owner, since_us, now_us)
 
     async def add(self, entry: CostEntry, settles: str | None = None) -> None:
         """Add an entry, and take away the reservation that it settles."""
         with self._lock:
-            entries = self._entries.setdefault(entry.owner, {})
-            entries.setdefault(entry.id, entry)
+            self._put(entry)
             if settles is not None:
-                _drop(entries, settles)
+                self._drop_reservation(settles)
 
     async def reserve(self, entry: CostEntry, since_us: int, limit_nano_usd: int) -> int | None:
         """Set money aside unless that would exceed a limit."""
@@ -143,28 +162,63 @@ class InMemoryLedger:
             spent = self._sum(entry.owner, since_us, entry.at_us)
             if spent + entry.nano_usd > limit_nano_usd:
                 return spent
-            self._entries.setdefault(entry.owner, {})[entry.id] = entry
+            self._put(entry)
             return None
 
     async def drop(self, reservation: str) -> None:
         """Take back a reservation."""
         with self._lock:
-            for entries in self._entries.values():
-                _drop(entries, reservation)
+            self._drop_reservation(reservation)
+
+    def forget(self, owner: str) -> None:
+        """Drop all that is kept of an owner.
+
+        Args:
+            owner: As in its entries.
+        """
+        with self._lock:
+            for id_ in tuple(self._owners.get(owner, ())):
+                self._remove(id_)
 
     def _sum(self, owner: str, since_us: int, now_us: int) -> int:
+        if since_us > 0:  # a total of all is no window
+            self._longest_us = max(self._longest_us, now_us - since_us)
         live = now_us - RESERVED_US
         return sum(
             entry.nano_usd
-            for entry in self._entries.get(owner, {}).values()
+            for entry in self._owners.get(owner, {}).values()
             if entry.at_us > since_us and (not entry.reserved or entry.at_us > live)
         )
 
+    def _put(self, entry: CostEntry) -> None:
+        if entry.id in self._entries:
+            return
+        self._entries[entry.id] = entry
+        self._owners.setdefault(entry.owner, {})[entry.id] = entry
+        self._newest_us = max(self._newest_us, entry.at_us)
+        if entry.counts_us is not None:
+            self._longest_us = max(self._longest_us, entry.counts_us)
+            self._dated[entry.id] = entry.at_us
+        # What was booked late stands behind newer entries, and goes with them.
+        oldest_us = self._newest_us - self._longest_us - _SLACK_US
+        while self._dated:
+            id_ = next(iter(self._dated))
+            if self._dated[id_] > oldest_us:
+                break
+            self._remove(id_)
 
-def _drop(entries: dict[str, CostEntry], reservation: str) -> None:
-    entry = entries.get(reservation)
-    if entry is not None and entry.reserved:
-        del entries[reservation]
+    def _drop_reservation(self, reservation: str) -> None:
+        entry = self._entries.get(reservation)
+        if entry is not None and entry.reserved:
+            self._remove(reservation)
+
+    def _remove(self, id_: str) -> None:
+        entry = self._entries.pop(id_)
+        self._dated.pop(id_, None)
+        of_owner = self._owners[entry.owner]
+        del of_owner[id_]
+        if not of_owner:
+            del self._owners[entry.owner]
 
 
 class SQLiteLedger:

@@ -11,6 +11,7 @@ from sluiceway.processors._base import OnError, OnViolation
 from sluiceway.processors._contexts import InputContext, OutputResultContext
 from sluiceway.processors._stream_context import StreamContext
 from sluiceway.processors.detectors import Detector, ModelChoice, checked_model
+from sluiceway.processors.guardrails._guard_effects import guard_effects
 from sluiceway.processors.guardrails._inquiring import Asked, checked_inquiry
 from sluiceway.processors.guardrails._inquiry import ErrorStrategy, OnDetection
 from sluiceway.processors.guardrails._options import (
@@ -19,7 +20,7 @@ from sluiceway.processors.guardrails._options import (
     checked_texts,
 )
 from sluiceway.processors.guardrails._scan import Shown
-from sluiceway.processors.guardrails._text_guard import TextGuard, guard_effects
+from sluiceway.processors.guardrails._text_guard import TextGuard
 from sluiceway.processors.guardrails._windows import WindowSize
 
 __all__ = ["MODERATION_CATEGORIES", "ModerationProcessor"]

@@ -29,6 +29,7 @@ from sluiceway.processors.detectors import (
     Span,
     replacement,
 )
+from sluiceway.processors.guardrails._guard_effects import guard_effects
 from sluiceway.processors.guardrails._hiding import hidden_prompt
 from sluiceway.processors.guardrails._inquiring import Asked, checked_inquiry
 from sluiceway.processors.guardrails._inquiry import ErrorStrategy, OnDetection
@@ -41,7 +42,7 @@ from sluiceway.processors.guardrails._options import (
 )
 from sluiceway.processors.guardrails._pii_types import Definition, pii_types
 from sluiceway.processors.guardrails._placeholder_restorer import PlaceholderRestorer
-from sluiceway.processors.guardrails._text_guard import TextGuard, guard_effects
+from sluiceway.processors.guardrails._text_guard import TextGuard
 from sluiceway.processors.guardrails._vault import PIIVault, RestoringTool, checked_vault
 from sluiceway.processors.guardrails._windows import WindowSize
 
@@ -57,7 +58,7 @@ _TASK = (
 
 
 class PIIDetector(TextGuard):
-    """Finds personal data and secrets and redacts, blocks, filters or reports them.
+    r"""Finds personal data and secrets and redacts, blocks, filters or reports them.
 
     By rules, offline; `model=` or `detector=` finds names and other things that rules cannot,
     after the rules, which are certain and cheap.
@@ -70,8 +71,10 @@ class PIIDetector(TextGuard):
     On the stream any cut of a text into chunks gives the same text, and no character of a match
     is ever delivered: only the shortest tail that could still become part of a match is held.
     A match ends with its block, at a tool call or result, and with the stream. Tool calls and
-    results are looked at inside: JSON stays JSON, types stay types. A tool itself runs with the
-    model's own arguments, unless `redact_before_tools`.
+    results are looked at inside: JSON stays JSON, types stay types, in texts that are JSON too.
+    A tool itself runs with the model's own arguments, unless `redact_before_tools`. The name of a
+    tool that there is never changes; one that the model made up is looked at like its arguments.
+    An escape such as `\u0040` is read as the character that it means, in any text.
 
     Args:
         detection_types: Names of types, of which `email`, `phone`, `credit-card`, `ssn`,
@@ -127,6 +130,8 @@ class PIIDetector(TextGuard):
         >>> PIIDetector(detection_types=["email", {"badge": r"EMP-[0-9]{6}"}]).id
         'pii-detector'
     """
+
+    _opens_json = _reads_escapes = True
 
     def __init__(
         self,

@@ -54,6 +54,8 @@ class PlaceholderRestorer(TextGuard):
         ConfigurationError: An option of a value that is not allowed.
     """
 
+    _opens_json = True
+
     def __init__(
         self,
         vault: PIIVault,

@@ -14,6 +14,7 @@ from sluiceway.processors._base import OnError, OnViolation
 from sluiceway.processors._contexts import HookContext, InputContext, OutputResultContext
 from sluiceway.processors._stream_context import StreamContext
 from sluiceway.processors.detectors import Finding, PIIRules, Rule, Span, custom_rule, find
+from sluiceway.processors.guardrails._guard_effects import guard_effects
 from sluiceway.processors.guardrails._inquiry import ErrorStrategy
 from sluiceway.processors.guardrails._options import (
     checked_flags,
@@ -22,7 +23,7 @@ from sluiceway.processors.guardrails._options import (
     checked_size,
 )
 from sluiceway.processors.guardrails._scan import Shown
-from sluiceway.processors.guardrails._text_guard import TextGuard, guard_effects
+from sluiceway.processors.guardrails._text_guard import TextGuard
 from sluiceway.processors.guardrails._windows import WindowSize
 
 __all__ = ["RegexFilterProcessor", "RegexRule"]
@@ -90,6 +91,8 @@ class RegexFilterProcessor(TextGuard):
         >>> RegexFilterProcessor(rules=[RegexRule("badge", r"EMP-[0-9]{6}")], strategy="redact").id
         'regex-filter'
     """
+
+    _opens_json = True
 
     def __init__(
         self,

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import re
 from bisect import bisect_left
 from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass
@@ -12,6 +13,7 @@ from sluiceway._types import MISSING
 from sluiceway.messages import FilePart, Message, ReasoningPart, TextPart, ToolPart
 from sluiceway.processors._texts import edit_texts
 from sluiceway.processors.detectors import Finding, Span, unite
+from sluiceway.processors.guardrails._json_text import JsonText
 from sluiceway.processors.guardrails._values import rewrite_value
 
 __all__ = ["LANGUAGE_NOTE", "ORIGINAL_TEXT", "Look", "Replace", "Scan", "Shown", "digest", "entries_of"]
@@ -26,6 +28,10 @@ Look: TypeAlias = Callable[[str], Sequence[Finding]]
 
 Replace: TypeAlias = Callable[[Finding, str], str]
 """What stands in the place of a finding, given the text of its range."""
+
+
+_NO_NAME: Final = re.compile(r"[^A-Za-z0-9_-]+")
+"""What providers take in no name of a tool, also in a history."""
 
 
 def digest(text: str) -> bytes:
@@ -86,18 +92,40 @@ class Scan:
         look: What is in a text.
         replace: What stands in the place of a finding.
         shown: What its entries say.
-        look_at_keys: What is in a key of a dict; None: `look`.
+        look_at_keys: What is in a key of a dict, or another name; None: `look`.
+        tools: Names of tools that there are. Another that a call has is text of whoever made it up.
+        opens_json: Whether a text of a value that is JSON is looked at as what its strings say.
     """
 
-    __slots__ = ("_clean_keys", "_edits", "_look", "_look_at_keys", "_replace", "_shown", "entries", "types")
+    __slots__ = (
+        "_clean_keys",
+        "_edits",
+        "_look",
+        "_look_at_keys",
+        "_opens_json",
+        "_replace",
+        "_shown",
+        "_tools",
+        "entries",
+        "types",
+    )
 
     def __init__(
-        self, look: Look, replace: Replace, shown: Shown = _PLAIN, *, look_at_keys: Look | None = None
+        self,
+        look: Look,
+        replace: Replace,
+        shown: Shown = _PLAIN,
+        *,
+        look_at_keys: Look | None = None,
+        tools: Collection[str] = (),
+        opens_json: bool = False,
     ) -> None:
         self._look = look
         self._look_at_keys = look_at_keys or look
         self._clean_keys: set[str] = set()
         self._shown = shown
+        self._tools = tools
+        self._opens_json = opens_json
         self._replace = replace
         self._edits: list[Callable[[], None]] = []
         self.entries: list[dict[str, Any]] = []
@@ -146,6 +174,22 @@ class Scan:
             self._clean_keys.add(text)
         return self._edited(text, findings, path)
 
+    def tool_name(self, name: str, *, by_provider: bool = False) -> str:
+        """Look at the name of a tool; return it with what was found taken out.
+
+        Of a tool that there is, or that the provider runs, it stays as it is. What takes the place
+        of another is never the name of a tool: it would run.
+        """
+        if by_provider or name in self._tools:
+            return name
+        new = self.key(name, "/tool_name")
+        if new == name:
+            return name
+        new = _NO_NAME.sub("_", new) or "_"
+        while new in self._tools:
+            new += "_"
+        return new
+
     def apply(self) -> None:
         """Make the edits."""
         for edit in self._edits:
@@ -156,7 +200,21 @@ class Scan:
         self.types.update((span.type, None) for finding in findings for span in finding.spans)
 
     def _rewrite(self, text: str, path: str) -> str:
-        return self._edited(text, self._look(text), path)
+        opened = JsonText.of(text) if self._opens_json else None
+        if opened is None:
+            return self._edited(text, self._look(text), path)
+        return self._in_json(opened, lambda findings: self._note(findings, text, path))
+
+    def _in_json(self, opened: JsonText, note: Callable[[Sequence[Finding]], None]) -> str:
+        """Look at a text that is JSON, and at the JSON in it; return it with what was found taken out."""
+        findings = self._look(opened.shown)
+        if findings:
+            note([opened.placed(finding) for finding in findings])
+        nested = [
+            self._in_json(inner, lambda found, at=offsets: note([at.finding(one) for one in found]))
+            for inner, offsets in opened.nested
+        ]
+        return opened.edited(self._replacements(opened.shown, findings), nested)
 
     def _edited(self, text: str, findings: Sequence[Finding], path: str) -> str:
         if not findings:
@@ -203,6 +261,9 @@ class Scan:
 
     def _tool(self, part: ToolPart, surfaces: Collection[str]) -> None:
         if "tool-args" in surfaces:
+            name = self.tool_name(part.tool_name, by_provider=part.provider_executed)
+            if name != part.tool_name:
+                self._edits.append(_setter(part, "tool_name", name))
             args = self.value(part.args)
             if args is not part.args:
                 self._edits.append(lambda: setattr(part, "args", args))

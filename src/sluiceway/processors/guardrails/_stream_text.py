@@ -11,7 +11,7 @@ from sluiceway.messages import Chunk
 from sluiceway.processors._contexts import HookContext
 from sluiceway.processors._held import block_key
 from sluiceway.processors._stream_context import StreamContext
-from sluiceway.processors.detectors import HoldBack, HoldExceeded, Release, Rule
+from sluiceway.processors.detectors import EscapedHold, HoldBack, HoldExceeded, Release, Rule, hold_for
 from sluiceway.processors.guardrails._scan import Replace
 
 __all__ = ["StreamText", "passed_texts", "passed_values"]
@@ -37,8 +37,8 @@ class _Window:
 
     __slots__ = ("_passed", "broken", "hold")
 
-    def __init__(self, rules: Sequence[Rule], max_hold_chars: int) -> None:
-        self.hold = HoldBack(rules, max_hold_chars=max_hold_chars)
+    def __init__(self, hold: HoldBack | EscapedHold) -> None:
+        self.hold = hold
         self.broken = False
         """Whether a rule failed and the block goes on without a look."""
         self._passed = hashlib.blake2b(digest_size=16)
@@ -63,6 +63,7 @@ class StreamText:
         holds: Whether text waits until it is decided; False lets it pass at once and only
             reports.
         max_hold_chars: How much a rule of unbounded length may hold.
+        escapes: Whether escapes are read.
         replace: What stands in the place of a finding.
         report: Called per released stretch with findings, before anything of it goes out.
         failed: Called when a rule takes too long; aborts, or returns to let the block go on.
@@ -71,6 +72,7 @@ class StreamText:
     rules: Sequence[Rule]
     holds: bool
     max_hold_chars: int
+    escapes: bool
     replace: Replace
     report: Report
     failed: Callable[[HookContext], None]
@@ -84,7 +86,7 @@ class StreamText:
         windows, block = _windows(ctx), block_key(part)
         window = windows.get(block)
         if window is None or self._lost(ctx, window, block):
-            window = windows[block] = _Window(self.rules, self.max_hold_chars)
+            window = windows[block] = _Window(self._hold())
         if window.broken:
             return part
         held = window.hold.held
@@ -128,12 +130,15 @@ class StreamText:
 
     def settled(self, text: str) -> str:
         """Return what is sure of a text that still grows elsewhere, such as inside of an object."""
-        release = HoldBack(self.rules, max_hold_chars=self.max_hold_chars).feed(text)
+        release = self._hold().feed(text)
         position, out = 0, ""
         for start, end, new in self._edits(release):
             out += release.text[position:start] + new
             position = end
         return out + release.text[position:]
+
+    def _hold(self) -> HoldBack | EscapedHold:
+        return hold_for(self.rules, max_hold_chars=self.max_hold_chars, escapes=self.escapes)
 
     def _lost(self, ctx: StreamContext, window: _Window, block: str) -> bool:
         """Whether what a window holds has gone out without it, since the hook failed and was passed over."""

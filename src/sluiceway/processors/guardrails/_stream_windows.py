@@ -28,8 +28,8 @@ SpansOf: TypeAlias = Callable[[Detection, Window], Sequence[Span]]
 class _Block:
     __slots__ = ("broken", "digest", "windows")
 
-    def __init__(self, size: WindowSize, rules: Sequence[Rule], max_hold_chars: int) -> None:
-        self.windows = Windows(size, rules, max_hold_chars=max_hold_chars)
+    def __init__(self, windows: Windows) -> None:
+        self.windows = windows
         self.broken = False
         self.digest = hashlib.blake2b(digest_size=16)
 
@@ -46,6 +46,7 @@ class StreamWindows:
         rules: What is looked for along with it, by the context.
         holds: Whether text waits until it is decided; False only reports.
         max_hold_chars: How much a rule of unbounded length may hold.
+        escapes: Whether the rules read escapes.
         ask: Looks at windows.
         spans: What counts of what was found.
         replace: What stands in the place of a finding.
@@ -58,6 +59,7 @@ class StreamWindows:
     rules: Callable[[HookContext], Sequence[Rule]]
     holds: bool
     max_hold_chars: int
+    escapes: bool
     ask: Ask
     spans: SpansOf
     replace: Replace
@@ -72,7 +74,8 @@ class StreamWindows:
         name = block_key(part)
         block = self._blocks(ctx).get(name)
         if block is None or self._lost(ctx, block, name):
-            block = _Block(self.size, self.rules(ctx), self.max_hold_chars)
+            rules, most = self.rules(ctx), self.max_hold_chars
+            block = _Block(Windows(self.size, rules, max_hold_chars=most, escapes=self.escapes))
             self._blocks(ctx)[name] = block
         if block.broken:
             return part

@@ -13,6 +13,7 @@ from sluiceway.processors._base import OnError, OnViolation
 from sluiceway.processors._contexts import HookContext, OutputResultContext
 from sluiceway.processors._stream_context import StreamContext
 from sluiceway.processors.detectors import Detector, Finding, ModelChoice, Rule, Span, custom_rule, find, leak_rules
+from sluiceway.processors.guardrails._guard_effects import guard_effects
 from sluiceway.processors.guardrails._inquiring import Asked, checked_inquiry
 from sluiceway.processors.guardrails._inquiry import ErrorStrategy, OnDetection
 from sluiceway.processors.guardrails._options import (
@@ -21,7 +22,7 @@ from sluiceway.processors.guardrails._options import (
     checked_policy,
     checked_size,
 )
-from sluiceway.processors.guardrails._text_guard import TextGuard, guard_effects
+from sluiceway.processors.guardrails._text_guard import TextGuard
 from sluiceway.processors.guardrails._windows import WindowSize
 
 __all__ = ["SystemPromptScrubber"]
@@ -77,6 +78,8 @@ class SystemPromptScrubber(TextGuard):
         >>> SystemPromptScrubber(redaction_method="placeholder").id
         'system-prompt-scrubber'
     """
+
+    _opens_json = True
 
     def __init__(
         self,

@@ -13,11 +13,20 @@ from typing import Any, Final, TypeAlias
 from sluiceway.messages import Chunk, Message
 from sluiceway.processors._base import OnError, OnViolation, Processor
 from sluiceway.processors._contexts import HookContext, InputContext, OutputResultContext, ToolResultContext
-from sluiceway.processors._effects import Effects, Surface
 from sluiceway.processors._held import block_key
 from sluiceway.processors._protocols import HookName
 from sluiceway.processors._stream_context import StreamContext
-from sluiceway.processors.detectors import FLAGGED, Detection, Finding, Release, Rule, Span, unite
+from sluiceway.processors.detectors import (
+    FLAGGED,
+    Detection,
+    Finding,
+    Release,
+    Rule,
+    Span,
+    escaped,
+    read_escapes,
+    unite,
+)
 from sluiceway.processors.guardrails._inquiry import ErrorStrategy, Inquiry
 from sluiceway.processors.guardrails._options import SURFACES, checked_names
 from sluiceway.processors.guardrails._scan import Scan, Shown, digest, entries_of
@@ -26,7 +35,7 @@ from sluiceway.processors.guardrails._stream_windows import StreamWindows
 from sluiceway.processors.guardrails._values import rewrite_value
 from sluiceway.processors.guardrails._windows import Window, WindowSize
 
-__all__ = ["INPUT_SURFACES", "TextGuard", "guard_effects"]
+__all__ = ["INPUT_SURFACES", "TextGuard"]
 
 _log = logging.getLogger(__name__)
 
@@ -58,6 +67,10 @@ class TextGuard(Processor):
     """Whether what it finds is no violation, and is not reported."""
     _executes: bool = False
     """Whether tools run with edited arguments."""
+    _opens_json: bool = False
+    """Whether texts in values that are JSON themselves are looked at as what their strings say."""
+    _reads_escapes: bool = False
+    r"""Whether a `\u0040` in a text is looked at as the character that it means."""
 
     def __init__(
         self,
@@ -140,7 +153,8 @@ class TextGuard(Processor):
         def judge(found: Found) -> None:
             scan = self._scan(ctx, found, passed=passed_values(ctx))
             new = scan.value(result)
-            self._act(ctx, scan, f"the result of {ctx.tool_name!r}")
+            name = scan.tool_name(ctx.tool_name, by_provider=ctx.provider_executed)
+            self._act(ctx, scan, f"the result of {name!r}")
             if new is not result and self._edits:
                 ctx.message_list.update_tool_result(ctx.tool_call_id, new)
             self._note_passed(ctx)
@@ -196,7 +210,7 @@ class TextGuard(Processor):
             return ()
 
         # A key is no sentence: rules look at it, a detector is not asked.
-        gather(Scan(note, _unchanged, look_at_keys=lambda _: ()))
+        gather(Scan(note, _unchanged, look_at_keys=lambda _: (), opens_json=self._opens_json))
         return self._asked(ctx, self._inquiry, list(texts), judge)
 
     async def _asked(self, ctx: HookContext, inquiry: Inquiry, texts: list[str], judge: Callable[[Found], Any]) -> Any:
@@ -222,14 +236,23 @@ class TextGuard(Processor):
 
         def replace(finding: Finding, value: str) -> str:
             rewritten = found[value].text if self.strategy == "rewrite" and value in found else None
-            return self.replace(ctx, finding, value) if rewritten is None else rewritten
+            return self._put(ctx, finding, value) if rewritten is None else rewritten
 
-        return Scan(look, replace, self.shown)
+        return Scan(look, replace, self.shown, tools=ctx._scope.links.tools, opens_json=self._opens_json)
+
+    def _put(self, ctx: HookContext, finding: Finding, value: str) -> str:
+        """Return what stands in the place of a finding, given its range as it is written."""
+        read = read_escapes(value) if self._reads_escapes else None
+        return self.replace(ctx, finding, value) if read is None else escaped(self.replace(ctx, finding, read[0]))
+
+    def _find(self, ctx: HookContext, text: str) -> list[Span]:
+        read = read_escapes(text) if self._reads_escapes else None
+        return list(self.find(ctx, text)) if read is None else read[1].spans(self.find(ctx, read[0]))
 
     def findings(self, ctx: HookContext, text: str, detection: Detection | None) -> Sequence[Finding]:
         """Return what the rules find in a text, and what the detector said of it."""
         try:
-            spans = list(self.find(ctx, text))
+            spans = self._find(ctx, text)
         except TimeoutError:
             self._failed(ctx, "a pattern took too long")
             spans = []
@@ -341,12 +364,13 @@ class TextGuard(Processor):
 
     def _new_stream(self, ctx: HookContext) -> StreamText | StreamWindows:
         holds = self.strategy != "warn"
-        replace = partial(self.replace, ctx)
+        replace = partial(self._put, ctx)
         if self._inquiry is None:
             return StreamText(
                 self.rules_of(ctx),
                 holds=holds,
                 max_hold_chars=self.max_hold_chars,
+                escapes=self._reads_escapes,
                 replace=replace,
                 report=self._found,
                 failed=lambda ctx: self._failed(ctx, "a pattern took too long"),
@@ -356,6 +380,7 @@ class TextGuard(Processor):
             self.rules_of,
             holds=holds,
             max_hold_chars=self.max_hold_chars,
+            escapes=self._reads_escapes,
             ask=self._inquiry.ask,
             spans=self._spans,
             replace=replace,
@@ -375,11 +400,12 @@ class TextGuard(Processor):
 
         def judge(found: Found) -> Chunk:
             scan = self._scan(ctx, found, passed=passed_values(ctx))
-            new = scan.value(args)
-            self._act(ctx, scan, f"the arguments of {part.get('tool_name')!r}")
-            if new is args or not self._edits:
+            new, name = scan.value(args), _tool_name(scan, part)
+            self._act(ctx, scan, f"the arguments of {name!r}")
+            if not self._edits or (new is args and name == part.get("tool_name")):
                 return part
-            return part.replace(args=new, execute=True if self._executes else None)
+            payload = {**part.payload, "tool_name": name}
+            return part.replace(payload=payload, args=new, execute=True if self._executes else None)
 
         return self._with_found(ctx, judge, lambda scan: scan.value(args))
 
@@ -391,11 +417,11 @@ class TextGuard(Processor):
 
         def judge(found: Found) -> Chunk:
             scan = self._scan(ctx, found, passed=passed_values(ctx))
-            new = {name: scan.value(part.get(name)) for name in names}
-            self._act(ctx, scan, f"the result of {part.get('tool_name')!r}")
-            if not self._edits or all(new[name] is part.get(name) for name in names):
+            new, called = {name: scan.value(part.get(name)) for name in names}, _tool_name(scan, part)
+            self._act(ctx, scan, f"the result of {called!r}")
+            if not self._edits or (called == part.get("tool_name") and all(new[n] is part.get(n) for n in names)):
                 return part
-            return part.replace(payload={**part.payload, **new})
+            return part.replace(payload={**part.payload, **new, "tool_name": called})
 
         return self._with_found(ctx, judge, lambda scan: [scan.value(part.get(name)) for name in names])
 
@@ -428,17 +454,27 @@ class TextGuard(Processor):
         rest = iter(range(len(texts) - 1, -1, -1))
         new = rewrite_value(
             value,
-            lambda text, path: scan.text(text, path) if next(rest) else stream.settled(text),
+            lambda text, path: scan.text(text, path) if next(rest) else stream.settled(self._readable(text)),
             keys=scan.key,
         )
         if self.strategy == "block":
             self._act(ctx, scan, "the object")
         return part if new is value else part.replace(payload={**part.payload, "object": new})
 
+    def _readable(self, text: str) -> str:
+        """Return what can be read of a text that still grows: of JSON what is before its first escape."""
+        cut = text.find("\\") if self._opens_json and text.lstrip()[:1] in ("{", "[", '"') else -1
+        return text if cut < 0 else text[:cut]
+
 
 async def _both(first: Any, second: Any) -> list[Chunk]:
     before = await first
     return [*before, await second if hasattr(second, "__await__") else second]
+
+
+def _tool_name(scan: Scan, part: Chunk) -> Any:
+    name = part.get("tool_name")
+    return scan.tool_name(name, by_provider=bool(part.get("provider_executed"))) if isinstance(name, str) else name
 
 
 def _unchanged(finding: Finding, value: str) -> str:
@@ -448,24 +484,3 @@ def _unchanged(finding: Finding, value: str) -> str:
 
 def _take_out(ctx: HookContext, message: Message) -> None:
     ctx.message_list.remove_by_ids([message.id])
-
-
-def guard_effects(*, edits: bool, holds: bool, external: bool = False) -> dict[HookName, Effects]:
-    """Return what the hooks of a guardrail read and write.
-
-    Args:
-        edits: Whether it changes what it finds something in.
-        holds: Whether the text of a stream waits until it is decided.
-        external: Whether it sends text to another service.
-    """
-    held: tuple[Surface, ...] = ("chunk",) if holds else ()
-    edited: tuple[Surface, ...] = ("messages",) if edits else ()
-    stream = Effects(reads=("chunk",), writes=(*held, "state"), external=external)
-    output = Effects(reads=("messages",), writes=(*edited, "state"), external=external)
-    return {
-        "process_input": Effects(reads=("messages",), writes=edited, external=external),
-        "process_output_stream": stream,
-        "finish_output_stream": stream,
-        "process_tool_result": output,
-        "process_output_result": output,
-    }

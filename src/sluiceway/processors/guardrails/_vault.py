@@ -14,9 +14,9 @@ from typing import Any, Literal, TypeAlias
 from sluiceway.errors import ConfigurationError
 from sluiceway.messages import Message
 from sluiceway.processors._contexts import HookContext
+from sluiceway.processors.detectors import Finding, Span, unite
 from sluiceway.processors.guardrails._options import SURFACES, checked_flags, checked_one_of, checked_size
 from sluiceway.processors.guardrails._scan import Scan
-from sluiceway.processors.guardrails._values import rewrite_value
 from sluiceway.tools import Tool, ToolContext
 
 __all__ = ["PLACEHOLDER", "PIIVault", "RestoringTool", "VaultBook", "checked_vault"]
@@ -209,8 +209,12 @@ class RestoringTool(Tool):
         """Run the tool with the values; see `Tool.call`."""
         restore: Callable[[str], str] = object.__getattribute__(self, "_restore")
         inner: Tool = object.__getattribute__(self, "_inner")
-        full = rewrite_value(dict(args), lambda text, _: restore(text), keys=lambda key, _: key)
-        return await inner.call(full, context)
+        scan = Scan(_placeholders, lambda _, text: restore(text), look_at_keys=lambda _: (), opens_json=True)
+        return await inner.call(scan.value(dict(args)), context)
+
+
+def _placeholders(text: str) -> list[Finding]:
+    return unite(Span(*match.span(), "placeholder") for match in PLACEHOLDER.finditer(text))
 
 
 def checked_vault(owner: str, vault: Any, *, reversible: bool) -> PIIVault | None:

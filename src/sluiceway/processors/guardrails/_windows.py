@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
-from sluiceway.processors.detectors import Finding, HoldBack, Release, Rule, Span, unite
+from sluiceway.processors.detectors import Finding, Release, Rule, Span, hold_for, unite
 
 __all__ = ["Window", "WindowSize", "Windows"]
 
@@ -58,13 +58,16 @@ class Windows:
         size: How it is cut.
         rules: What is looked for along with it.
         max_hold_chars: See `HoldBack`.
+        escapes: Whether the rules read escapes.
     """
 
     __slots__ = ("_base", "_checked", "_hold", "_released", "_settled", "_size", "_spans", "_text", "_upto")
 
-    def __init__(self, size: WindowSize, rules: Sequence[Rule] = (), *, max_hold_chars: int = 1000) -> None:
+    def __init__(
+        self, size: WindowSize, rules: Sequence[Rule] = (), *, max_hold_chars: int = 1000, escapes: bool = False
+    ) -> None:
         self._size = size
-        self._hold = HoldBack(rules, max_hold_chars=max_hold_chars) if rules else None
+        self._hold = hold_for(rules, max_hold_chars=max_hold_chars, escapes=escapes) if rules else None
         self._text = ""
         self._base = 0
         self._checked = 0  # up to where windows were cut

@@ -231,14 +231,22 @@ async def test_what_is_set_aside_keeps_others_out() -> None:
     assert (len(model.calls), await spent(made)) == (2, 40)
 
 
-async def test_money_set_aside_for_a_step_that_never_ran_comes_back() -> None:
+async def test_what_was_set_aside_for_a_call_is_free_again_when_the_call_is_booked() -> None:
+    """Money for two calls: with the first one counted twice there would be none for the second."""
     made = guard(45, reserve_usd=20)
     one, _ = agent(made)
-    trip = Processor.of("trip", process_input_step=lambda ctx: ctx.abort("no"))
+    assert [(await one.generate("hi")).text for _ in range(3)] == ["ok", "ok", ""]
+
+
+async def test_money_set_aside_by_a_program_that_died_comes_back() -> None:
+    made = guard(45, reserve_usd=20)
+    one, _ = agent(made)
     clock = FakeClock()
     with use_clock(clock):
-        for _ in range(2):
-            await one.generate("hi", input_processors=[made, trip])
+        at_us = int(clock.now().timestamp() * 1_000_000)
+        for id_ in ("dead-1", "dead-2"):
+            dead = CostEntry(id=id_, owner="cost-guard/resource/", at_us=at_us, nano_usd=20 * 10**9, reserved=True)
+            assert await made.ledger.reserve(dead, 0, 45 * 10**9) is None
         blocked = await one.generate("hi")
         clock.passed_s = 16 * 60
         later = await one.generate("hi")

@@ -221,6 +221,29 @@ async def test_what_was_passed_is_looked_at_again_only_if_it_changed() -> None:
     assert (await agent.generate("hi")).text == "hello [EMAIL]"
 
 
+async def test_an_argument_that_was_passed_is_not_looked_at_again() -> None:
+    """Neither with the result on the stream nor in the reply."""
+    looked: list[tuple[str, str]] = []
+
+    class Counting(PIIDetector):
+        def find(self, ctx: Any, text: str) -> Any:
+            looked.append((ctx.hook, text))
+            return super().find(ctx, text)
+
+    def lookup(who: str) -> int:
+        """Look somebody up."""
+        return 1
+
+    agent, _ = make_agent(
+        Reply(tool_calls=[calls_tool("lookup", {"who": "nobody"})]),
+        "done",
+        tools=[lookup],
+        output_processors=[Counting()],
+    )
+    await collect(agent, "hi")
+    assert [hook for hook, text in looked if text == "nobody"] == ["process_output_stream"]
+
+
 async def test_objects_are_looked_at_while_they_grow() -> None:
     guard, seen = detector(redaction_method="placeholder")
     chunks = [
@@ -257,6 +280,8 @@ async def test_a_pattern_that_takes_too_long(error_strategy: Any, caplog: pytest
         assert asked.tripwire is not None
         assert answered.result.tripwire is not None
         assert (asked.tripwire.metadata, answered.emitted) == ({"status": "not checked"}, "")
+        reasons = {asked.tripwire.reason, answered.result.tripwire.reason}
+        assert reasons == {"processor 'pii-detector' could not check a text: a pattern took too long"}
     else:
         assert (asked.text, answered.emitted) == ("fine", text + " end")
         assert any("let through" in record.message for record in caplog.records)
