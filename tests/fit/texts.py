@@ -64,11 +64,7 @@ def all_texts(ordinary: Sequence[Path]) -> list[Text]:
 
 
 def _text(author: str, text: str, labels: Sequence[str] = (), lang: str = "") -> Text:
-    windows = [
-        frozenset(signs)
-        for view, concepts in meanings_of(text)
-        for signs in concepts.signs(view.trick)
-    ]
+    windows = [frozenset(signs) for view, concepts in meanings_of(text) for signs in concepts.signs(view.trick)]
     return Text(author, lang, tuple(labels), tuple(windows) or (frozenset(),))
 
 

@@ -10,6 +10,7 @@ import pytest
 
 from sluiceway.processors.detectors._concepts import Concepts, lower_case
 from sluiceway.processors.detectors._injection import meanings_of
+from sluiceway.processors.detectors._weighing import LIGHT
 from sluiceway.processors.detectors._weights import weights
 from tests.fit.__main__ import report, table
 from tests.fit.documents import passages
@@ -99,11 +100,11 @@ def test_rules_weigh_what_was_learnt(name: str) -> None:
     learnt = weights()
     for line in list(_lines(FOLDERS[0], name))[::40]:
         for view, concepts in meanings_of(line["text"]):
-            sums = [learnt[""] + sum(learnt.get(sign, 0.0) for sign in signs) for signs in concepts.signs(view.trick)]
+            sums = [learnt[""] + sum(learnt.get(sign, 0) for sign in signs) for signs in concepts.signs(view.trick)]
             weighed = Concepts(lower_case(view.text)).weigh(view.trick)
             assert len(sums) == len(weighed)
-            exact = [(one.points, total) for one, total in zip(weighed, sums, strict=True) if one.points > -3]
-            assert all(points == pytest.approx(total) for points, total in exact)
+            exact = [(one.points, total) for one, total in zip(weighed, sums, strict=True) if one.points >= LIGHT]
+            assert all(points == total for points, total in exact)
 
 
 def test_texts_to_practise_on_are_none_that_are_measured() -> None:

@@ -20,13 +20,15 @@ class Concepts:
         text: The text, in lower case.
     """
 
-    __slots__ = ("_found", "said", "text")
+    __slots__ = ("_found", "text")
 
     def __init__(self, text: str) -> None:
         self.text = text
         self._found = meanings_in(text)
-        self.said = sum(map(len, self._found.values()))
-        """How many places have a meaning."""
+
+    def says_more_than(self, other: Concepts) -> bool:
+        """Whether some meaning stands in more places than in the other; that it has fewer of a second is no matter."""
+        return any(len(places) > len(other._found.get(name, ())) for name, places in self._found.items())
 
     def signs(self, trick: str) -> Iterator[set[str]]:
         """Yield the signs in each window of the text; for fitting the weights."""

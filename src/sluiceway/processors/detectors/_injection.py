@@ -41,11 +41,17 @@ _TOLD = regex.compile(
 _LOOK_BACK_CHARS = 24
 _ABOUT_CHARS = 120
 _COMMANDS = ("ignore-", "forget-", "override-", "reveal-", "repeat-", "swapped-")
-
-
 _QUOTE = regex.compile(r"[\"“„«»「『`][\W_]{0,2}\Z")
 _UNQUOTE = regex.compile(r"[^\n\"”“»«」』`]{0,60}[\"”“»«」』`]")
 _FIELD = regex.compile(r"\w:[^\n]{0,40}\n")
+# These leave most of a text as it is; the others say something else.
+_REWRITTEN = frozenset(
+    ("leetspeak", "markup", "look-alikes", "hidden-characters", "escapes", "quoted-parts", "comments", "spaced-letters")
+)
+_WEIGHED = "weighed-"
+_SURE_AT = 0.7
+_PER_POINT = 0.0005
+_SUREST = 0.95
 
 
 def _mentioned(text: str, match: regex.Match[str], concepts: Concepts) -> bool:
@@ -55,15 +61,6 @@ def _mentioned(text: str, match: regex.Match[str], concepts: Concepts) -> bool:
         return True
     quoted = _QUOTE.search(text, max(0, start - 4), start) and _UNQUOTE.match(text, end)
     return bool(quoted) and concepts.near("meta", (start, end), _ABOUT_CHARS)
-
-
-_REWRITTEN = frozenset(
-    ("leetspeak", "markup", "look-alikes", "hidden-characters", "escapes", "quoted-parts", "comments", "spaced-letters")
-)
-_WEIGHED = "weighed-"
-_SURE_AT = 0.7
-_PER_POINT = 0.05
-_SUREST = 0.95
 
 
 class _Reading:
@@ -90,7 +87,7 @@ def meanings_of(text: str) -> Iterator[tuple[View, Concepts]]:
     for view in views(text):
         concepts = Concepts(lower_case(view.text))
         plain = plain or concepts
-        if view.trick not in _REWRITTEN or concepts.said > plain.said or len(view.text) * 2 <= len(text):
+        if view.trick not in _REWRITTEN or concepts.says_more_than(plain) or len(view.text) * 2 <= len(text):
             yield view, concepts
 
 
@@ -199,7 +196,7 @@ class InjectionRules:
     def _outweighing(self, one: _Reading) -> Iterator[Span]:
         """Yield the stretches where many weak signs stand together."""
         for found in one.weighed:
-            score = min(_SUREST, _SURE_AT + _PER_POINT * found.points)
+            score = min(_SUREST, round(_SURE_AT + _PER_POINT * found.points, 4))
             if found.points >= 0 and score >= self._threshold and found.type in self._types:
                 yield Span(*one.view.origin(*found.stretch), found.type, score, _named(_WEIGHED + found.name, one.view))
 

@@ -139,7 +139,8 @@ def _add_unparted(text: str, table: _Table, found: dict[str, list[Place]]) -> No
     for match in table.firsts.finditer(text):
         start = match.start()
         for n in table.lengths[match.group()]:
-            for name in table.unparted.get(text[start : start + n], ()):
+            # At the end of a text a longer slice is what is left of it, and that may be a shorter entry.
+            for name in table.unparted.get(text[start : start + n], ()) if start + n <= len(text) else ():
                 found[name].append((start, start + n))
 
 

@@ -1,8 +1,8 @@
 """The words of prompt injection, by what they mean, in sixteen languages.
 
-Each table names one meaning; a rule of `_concepts` asks for several of them near each other, in any
-order. A blank stands for what parts two words, `*` for the rest of a word. Words of scripts without
-blanks, and of Arabic and Hindi, are found inside of longer ones too.
+Each table names one meaning; `_weighing` tells what it is a sign of. A blank stands for what parts two
+words, `*` for the rest of a word. Words of scripts without blanks, and of Arabic and Hindi, are found
+inside of longer ones too.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Further meanings of prompt injection, which are weighed together instead of asked for one by one.
+"""Further meanings of prompt injection.
 
 Written like the tables of `_phrases_concepts`: entries parted by `|`, a blank for what parts two words,
 `*` for the rest of a word; English first, then German, French, Spanish, Italian, Portuguese, Dutch,

@@ -6,7 +6,7 @@ from sluiceway.processors.detectors._phrases import Phrase
 
 __all__ = ["WORLD"]
 
-# Per language: no rules any more; a new role. The rest is said in too many ways, see `_phrases_rules` and `_weights`.
+# Per language: no rules any more; a new role. The rest is said in too many ways, see `_weighing`.
 WORLD: tuple[Phrase, ...] = (
     # German
     Phrase(

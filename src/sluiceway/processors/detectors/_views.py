@@ -271,8 +271,9 @@ def _backwards(view: View) -> View | None:
 
 _ESCAPES = re.compile(
     r"(?:%[0-9A-Fa-f]{2}){1,2000}|&(?:#[0-9]{1,7}|#[xX][0-9A-Fa-f]{1,6}|[a-zA-Z]{2,8});"
-    r"|\\u\{?[0-9A-Fa-f]{4,6}\}?|(?:\\x[0-9A-Fa-f]{2}){1,2000}"
+    r"|\\u\{?[0-9A-Fa-f]{4,6}\}?|(?:\\x[0-9A-Fa-f]{2}){1,2000}|\\[nrt]"
 )
+_BLANKS = {"n": "\n", "r": "\r", "t": "\t"}
 _BASE64 = re.compile(r"(?<![A-Za-z0-9+/_-])[A-Za-z0-9+/_-]{12,}+(?:[\r\n]{1,2}[A-Za-z0-9+/_-]{4,}+)*+={0,2}")
 _BASE32 = re.compile(r"(?<![A-Za-z0-9])[A-Z2-7]{16,}+={0,6}(?![A-Za-z0-9])")
 _MORSE = re.compile(r"(?<![.\-\w])(?:[.\-]{1,5}+(?:[ ]?/[ ]?|[ ]{1,3})){7,}+(?:[.\-]{1,5}(?![.\-\w]))?")
@@ -298,6 +299,8 @@ def _unescape(match: re.Match[str]) -> str | None:
         return plain if plain != shown else None
     if shown[0] == "%":
         raw = unquote_to_bytes(shown)
+    elif shown[1] in _BLANKS:
+        return _BLANKS[shown[1]]
     elif shown[1] == "x":
         raw = bytes.fromhex(shown.replace("\\x", ""))
     else:

@@ -1,10 +1,10 @@
-"""The signs of prompt injection in a stretch of text, weighed together: the third part of the rules.
+"""The signs of prompt injection in a stretch of text, weighed together: what the rules know beside phrases.
 
-A phrase has one wording, and a rule of meanings asks for certain ones. An attack that is worded in
-a new way still has much of an attack in it: it speaks to the model, of what it was told, of something
-to be kept quiet. A sign is a word, two words in a row, a meaning, two meanings near each other, or the
-shape of the text. Each has a weight, fitted to texts of which it is known whether they are attacks;
-what speaks for a report, a manual or a file of settings weighs against.
+A phrase has one wording. An attack that is worded in a new way still has much of an attack in it: it
+speaks to the model, of what it was told, of something to be kept quiet. A sign is a word, two words in
+a row, a meaning, two meanings near each other, or the shape of the text. Each has a weight, fitted to
+texts of which it is known whether they are attacks; what speaks for a report, a manual or a file of
+settings weighs against.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ _NEAR_CHARS: Final = 60
 _FEWEST_MEANINGS: Final = 3
 _WORD_CHARS: Final = 24
 _STEM_CHARS: Final = 5
-LIGHT: Final = -3.0
+LIGHT: Final = -300
 """What weighs less is no attack, whatever a phrase says."""
 
 # A character of Chinese or Japanese is a word, and so is what ends or parts sentences.
@@ -41,6 +41,8 @@ _QUOTED: Final = re.compile(
     r"|```[^`]{2,400}```|`[^`\n]{2,200}`|(?<!\w)'[^'\n]{8,200}'(?!\w)"
 )
 _MOSTLY: Final = 0.85
+_CARRIERS: Final = frozenset(("carrier", "comment"))
+"""Meanings of what an attack is carried in: the marks of a comment, of markup, of JSON; they are no part of it."""
 _DECODED: Final = frozenset(
     (
         "base64",
@@ -70,10 +72,6 @@ _SHAPES: Final[Mapping[str, re.Pattern[str]]] = {
         r"[\w\])] ?(?:===?|!=|\+=) ?[\w\"'\[{]|\b\w{1,30} = [\"'\[{\w]|\w\([^)\n]{0,60}\)[:;]"
         r"|\bdef \w|\{\.\.\.|; {0,3}(?:\n|\Z)"
     ),
-    "=speech": re.compile(
-        r"[\"“”«»」„] ?,? ?(?:he|she|it|the|said|sagte|dit|lui|dijo|disse|zei|powiedzia|dedi|сказал|sade|說|说)"
-        r"|(?:^|\n)[^\W\d_]{1,12}: [^\n]{1,200}\n[^\W\d_]{1,12}: "
-    ),
 }
 
 
@@ -82,14 +80,14 @@ class Weighed(NamedTuple):
 
     Args:
         window: Where it is.
-        points: What it weighs.
+        points: What it weighs, in hundredths.
         stretch: Where the signs stand that speak for an attack; of one that is none, the window.
         type: The kind of attack that most signs are of; `""` of one that is none.
         name: The meaning that speaks loudest for it; `""` of one that is none.
     """
 
     window: Place
-    points: float
+    points: int
     stretch: Place
     type: str = ""
     name: str = ""
@@ -112,10 +110,10 @@ def _groups() -> Mapping[str, str]:
 
 
 @cache
-def _most_of_shapes() -> float:
+def _most_of_shapes() -> int:
     """Return what shapes can add at most."""
     table = weights()
-    return sum(max(0.0, table.get(name, 0.0)) for name in (*_SHAPES, "=quoted example"))
+    return sum(max(0, table.get(name, 0)) for name in (*_SHAPES, "=quoted example"))
 
 
 def _steps(text: str, found: Mapping[str, Sequence[Place]]) -> Mapping[int, _Step]:
@@ -219,25 +217,25 @@ def weigh(text: str, found: Mapping[str, Sequence[Place]], trick: str) -> Iterat
         window = hits[0][0], max(hit[1] for hit in hits)
         points = table[""] + sum(table[sign] for sign in signs if sign in table)
         if points + _most_of_shapes() >= LIGHT:
-            points += sum(table.get(name, 0.0) for name in _shapes(text, hits, signs))
+            points += sum(table.get(name, 0) for name in _shapes(text, hits, signs))
         yield Weighed(window, points, window) if points < 0 else _attack(window, points, hits, signs)
 
 
-def _attack(window: Place, points: float, hits: Sequence[_Hit], signs: set[str]) -> Weighed:
+def _attack(window: Place, points: int, hits: Sequence[_Hit], signs: set[str]) -> Weighed:
     """Return where the meanings stand that speak for an attack, the kind that they are of, and the loudest."""
     table, groups = weights(), _groups()
-    loud: dict[str, float] = defaultdict(float)
+    loud: dict[str, int] = defaultdict(int)
     for sign in signs:
-        weight = table.get(sign, 0.0)
+        weight = table.get(sign, 0)
         if weight > 0 and sign[0] == "@":
             for name in re.split("[>+]", sign[1:]):
                 loud[name] += weight
     names = {name for _, _, name in hits}
-    telling = [hit for hit in hits if hit[2] in groups and loud[hit[2]] > 0] or hits
-    loudest: dict[str, float] = defaultdict(float)
-    for name in names & groups.keys():
+    telling = [hit for hit in hits if hit[2] in groups and loud[hit[2]] > 0 and hit[2] not in _CARRIERS] or hits
+    loudest: dict[str, int] = defaultdict(int)
+    for name in sorted(names & groups.keys()):  # of equals the first, in every process
         loudest[groups[name]] += loud[name] + loud[groups[name]]
-    by_kind = {kind: sum(given.get(name, 0.0) for name in ("", *names)) for kind, given in kinds().items()}
+    by_kind = {kind: sum(given.get(name, 0) for name in ("", *names)) for kind, given in kinds().items()}
     return Weighed(
         window,
         points,

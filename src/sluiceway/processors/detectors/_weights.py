@@ -55,8 +55,8 @@ GROUPS: Final[Mapping[str, str]] = {
 
 
 @cache
-def weights() -> Mapping[str, float]:
-    """Return what each sign weighs, and an empty window (`""`).
+def weights() -> Mapping[str, int]:
+    """Return what each sign weighs, and an empty window (`""`), in hundredths: sums of them are exact in any order.
 
     A word stands as it is, two words in a row by how they begin (`ignor your`), a meaning as `@drop`, two near each
     other as `@drop>orders` in their order or `@drop+own` by their groups, and a shape as `=quoted`. What is quoted
@@ -66,9 +66,9 @@ def weights() -> Mapping[str, float]:
 
 
 @cache
-def kinds() -> Mapping[str, Mapping[str, float]]:
+def kinds() -> Mapping[str, Mapping[str, int]]:
     """Return how much each meaning speaks for each kind of attack; `""` is how common the kind is."""
-    found: dict[str, dict[str, float]] = {}
+    found: dict[str, dict[str, int]] = {}
     for sign, weight in _table():
         if sign[:2] == "@@":
             kind, _, name = sign[2:].partition("@")
@@ -77,8 +77,8 @@ def kinds() -> Mapping[str, Mapping[str, float]]:
 
 
 @cache
-def _table() -> Sequence[tuple[str, float]]:
+def _table() -> Sequence[tuple[str, int]]:
     """Return the lines of the table; read at first use, since importing shall cost little."""
     table = files("sluiceway.processors.detectors").joinpath("injection_weights.txt").read_text(encoding="utf-8")
     lines = (line.partition("\t") for line in table.split("\n") if line and line[0] != "#")
-    return [(sign.replace("\\n", "\n"), int(hundredths) / 100) for hundredths, _, sign in lines]
+    return [(sign.replace("\\n", "\n"), int(hundredths)) for hundredths, _, sign in lines]
