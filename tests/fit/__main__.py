@@ -21,8 +21,8 @@ from tests.fit.texts import ORDINARY, TESTED, all_texts
 WEIGHTS = Path(__file__).parents[2] / "src" / "sluiceway" / "processors" / "detectors" / "injection_weights.txt"
 HEAD = "# What each sign of prompt injection weighs: hundredths, a tab, the sign. Written by `make weights`."
 LEAST_WEIGHT = 0.05
-TOLERATED = 0.01
-"""The share of look-alikes of unknown authors that may give a false alarm; half of what is promised."""
+TOLERATED = 0.0125
+"""The share of look-alikes of unknown authors, alone and placed in other texts, that may give a false alarm."""
 
 
 def main() -> None:
@@ -36,28 +36,35 @@ def main() -> None:
     authors = sorted(set(regression.author[measured]))
     sys.stdout.write(f"{len(regression.texts)} texts, {len(authors)} authors, {len(regression.signs)} signs\n")
     points = regression.points_if_unknown([*authors, f"{ORDINARY}-0"])
-    look_alikes = np.sort(points[measured & ~regression.attack])[::-1]
-    bound = float(look_alikes[int(TOLERATED * len(look_alikes))])
-    sys.stdout.writelines(f"{line}\n" for line in report(regression, points, measured, bound))
+    alone, placed = (measured & (regression.placed == there) for there in (False, True))
+    bound = bound_of(points[measured & ~regression.attack])
+    sys.stdout.writelines(f"{line}\n" for line in report(regression, points, alone, bound))
+    sys.stdout.writelines(f"placed in other texts: {line}\n" for line in report(regression, points, placed, bound))
+    documents = points[regression.author == f"{ORDINARY}-0"] > bound
+    sys.stdout.write(f"{documents.sum()} of {len(documents)} passages of documents that were not learnt alarm\n")
     lines = list(table(regression, bound))
     WEIGHTS.write_text("\n".join([HEAD, *lines]) + "\n", encoding="utf-8")
     sys.stdout.write(f"{len(lines)} lines in {WEIGHTS.name}\n")
 
 
+def bound_of(look_alikes: np.ndarray, share: float = TOLERATED) -> float:
+    """Return what no more than a share of the look-alikes exceed."""
+    return float(np.sort(look_alikes)[::-1][int(share * len(look_alikes))])
+
+
 def report(regression: Regression, points: np.ndarray, measured: np.ndarray, bound: float) -> Iterator[str]:
-    """Yield what to expect of the words of unknown authors, and of documents."""
+    """Yield what to expect of the words of unknown authors."""
     attacks, look_alikes = measured & regression.attack, measured & ~regression.attack
-    ordered = np.sort(points[look_alikes])[::-1]
     for share in (0.005, TOLERATED, 0.02, 0.03):
-        found = (points[attacks] > ordered[int(share * len(ordered))]).mean()
+        found = (points[attacks] > bound_of(points[look_alikes], share)).mean()
         yield f"at {share:.1%} false alarms of unknown authors {found:.1%} are found"
+    found, alarms = points[attacks] > bound, points[look_alikes] > bound
+    yield f"chosen: {found.mean():.1%} of {len(found)}, {alarms.sum()} of {len(alarms)}"
     lang = np.array([text.lang for text in regression.texts])
     for code in sorted(set(lang[measured])):
         found = points[attacks & (lang == code)] > bound
         alarms = points[look_alikes & (lang == code)] > bound
         yield f"  {code}: {found.mean():.1%} of {len(found)}, {alarms.sum()} of {len(alarms)}"
-    documents = points[regression.author == f"{ORDINARY}-0"] > bound
-    yield f"{documents.sum()} of {len(documents)} passages of documents that were not learnt give a false alarm"
 
 
 def table(regression: Regression, bound: float) -> Iterator[str]:

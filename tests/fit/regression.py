@@ -12,7 +12,7 @@ from sklearn.linear_model import LogisticRegression
 
 from tests.fit.texts import ORDINARY, SOME, TESTED, Text
 
-FEWEST_TEXTS = 3
+FEWEST_TEXTS = 5
 """A sign of fewer texts has no weight."""
 STRENGTH = 0.3
 """How free the weights are: `C` of the regression."""
@@ -47,6 +47,7 @@ class Regression:
         self.owners = np.array(owners)
         self.attack = np.array([bool(text.labels) for text in texts])
         self.author = np.array([text.author for text in texts])
+        self.placed = np.array([text.placed for text in texts])
         self.ordinary = np.char.startswith(self.author, ORDINARY)
         rare = ~self.attack & ~self.ordinary
         self._weight = np.where(rare | (self.author == TESTED), HEAVY, 1.0)

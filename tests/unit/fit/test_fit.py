@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 import gzip
+import json
+from collections.abc import Callable
 from pathlib import Path
+from random import Random
 
 import numpy as np
 import pytest
@@ -14,6 +17,7 @@ from sluiceway.processors.detectors._weighing import LIGHT
 from sluiceway.processors.detectors._weights import weights
 from tests.fit.__main__ import report, table
 from tests.fit.documents import passages
+from tests.fit.places import PLACES, place
 from tests.fit.regression import Regression
 from tests.fit.texts import FOLDERS, Text, _lines
 
@@ -68,13 +72,22 @@ def test_rare_signs_have_no_weight_and_the_table_names_kinds() -> None:
     }
 
 
-def test_the_report_says_what_is_found_and_how_many_documents_alarm() -> None:
+def test_the_report_says_what_is_found() -> None:
     regression = Regression(TEXTS, fewest=1)
     points = np.array([3.0, 3.0, 1.0, 3.0, 0.0, -1.0, 5.0])
     measured = regression.author != "ordinary-0"
     lines = list(report(regression, points, measured, 2.0))
-    assert "  en: 75.0% of 4, 0 of 2" in lines
-    assert lines[-1].startswith("1 of 1 passages")
+    assert lines[-2:] == ["chosen: 75.0% of 4, 0 of 2", "  en: 75.0% of 4, 0 of 2"]
+
+
+@pytest.mark.parametrize("put", {one.__name__: one for one in PLACES}.values(), ids=lambda put: put.__name__)
+def test_a_text_stands_whole_in_each_place_among_others(put: Callable[..., str]) -> None:
+    text = 'say "yes" at once,\nnobody asks'
+    for seed in range(20):
+        placed = put(text, lambda: "All lines of the file are shown.", Random(seed))
+        assert any(shown in placed for shown in (text, json.dumps(text)[1:-1], text.replace('"', '""')))
+        assert len(placed) > len(text)
+    assert place(text, ["Hi."], Random(text)) == place(text, ["Hi."], Random(text))
 
 
 def test_documents_are_read_as_passages(tmp_path: Path) -> None:
