@@ -167,6 +167,22 @@ async def test_stream_parts_do_not_hold_what_the_processor_wrote_itself() -> Non
     assert seen == {"one": plain, "two": plain, "three": ["data-x", *plain]}
 
 
+async def test_a_context_says_which_hook_runs() -> None:
+    hooks: list[str] = []
+
+    def stream(ctx: Any) -> Any:
+        hooks.append(ctx.hook)
+        return ctx.part
+
+    def finish(ctx: Any) -> None:
+        hooks.append(ctx.hook)
+
+    named = Processor.of("named", process_output_stream=stream, finish_output_stream=finish)
+    agent, _ = make_agent("x", output_processors=[named])
+    await collect(agent, "hi")
+    assert list(dict.fromkeys(hooks)) == ["process_output_stream", "finish_output_stream"]
+
+
 async def test_held_chunks_pass_those_behind_before_their_own_finish() -> None:
     """What `finish_output_stream` returns is streamed through the rest of the list first."""
     trace: list[str] = []

@@ -10,10 +10,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from sluiceway.memory import InMemoryStore, Memory
-from sluiceway.messages import Chunk, ToolPart
+from sluiceway.messages import Chunk, Message, ToolPart
 from sluiceway.models import Reply
 from sluiceway.processors import PIIDetector
 from tests.support.judges import FlagsPlace
+from tests.support.models import deltas
 from tests.support.pii_texts import cuts, pieces
 from tests.support.runs import calls_tool, collect, lines, make_agent, reply_parts
 from tests.support.storing import THREAD
@@ -72,6 +73,28 @@ async def test_input_is_read_likewise(detector: Any) -> None:
     agent, model = make_agent("ok", input_processors=[PIIDetector(detector=detector)])
     await agent.generate(TEXT)
     assert model.prompts[0].messages[-1].text == SHOWN
+
+
+@pytest.mark.parametrize(
+    ("text", "shown"),
+    [
+        # What is longer as it is written is no longer for that.
+        (r"eve@x.orgtok-\u0061bcd", "[EMAIL]"),
+        (r"\ud83d\ude00ann\u0040example.org\ud83d", r"\ud83d\ude00[EMAIL]\ud83d"),
+        (r"\ud83dann@example.org", r"\ud83d[EMAIL]"),
+        (r"ann@\ud83d\ude00.example.org x", "[ODD] x"),
+    ],
+)
+async def test_the_reply_and_the_stream_agree(text: str, shown: str) -> None:
+    guard = PIIDetector(
+        detection_types=["email", {"tok": "tok-[a-z]{4}", "odd": "ann@\U0001f600.example.org"}],
+        redaction_method="placeholder",
+    )
+    ran = await guard.run_on([Message(text, role="assistant")], hook="process_output_result")
+    assert ran.messages[0].text == shown
+    for cut in range(len(text)):
+        ran = await guard.run_on(deltas(text[:cut], text[cut:]), hook="process_output_stream")
+        assert "".join(chunk.text for chunk in ran.parts if chunk.type == "text-delta") == shown
 
 
 async def test_a_value_has_one_placeholder_however_it_is_written() -> None:

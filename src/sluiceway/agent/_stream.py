@@ -20,7 +20,8 @@ class AgentStream:
     """The chunks of a run, made as they are asked for. Use it with `async with`.
 
     For one task at a time. Leaving early cancels the model's call, the tools and the
-    processors; nothing is saved then.
+    processors; nothing is saved then. A stream that is dropped without being left is closed
+    likewise, in a task of its own, while its loop runs.
 
     Args:
         opener: What starts the run; `Agent.stream` makes it.

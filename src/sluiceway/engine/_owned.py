@@ -129,9 +129,13 @@ class Owned:
         async def begin() -> None:  # a task, since a callback of another thread runs in the context of that
             self.start(fn)
 
+        def spawn() -> None:
+            with suppress(RuntimeError):  # a loop that is about to end calls back, but takes no more tasks
+                _spawn(begin)
+
         if self._schedule is not None:
             with suppress(RuntimeError):
-                self._schedule(lambda: _spawn(begin) and None)
+                self._schedule(spawn)
 
     async def join(self) -> None:
         """Wait until all have ended, even if the caller is being cancelled."""

@@ -98,7 +98,7 @@ class HookContext:
     @property
     def request_context(self) -> RequestContext:
         """What the caller passed along."""
-        context, seat, hook = self._scope.request_context, self._seat, self._call.hook
+        context, seat, hook = self._scope.request_context, self._seat, self.hook
         if "context" not in seat.barred.get(hook, ()):
             return context
         return context.read_only(

@@ -10,6 +10,7 @@ from sluiceway.messages import Chunk
 from sluiceway.processors._call import HookCall
 from sluiceway.processors._contexts import HookContext, Seat
 from sluiceway.processors._held import Edit, HeldText, Release, block_key, keys_named
+from sluiceway.processors._protocols import HookName
 from sluiceway.processors._scope import HookScope
 
 __all__ = ["StreamContext"]
@@ -38,6 +39,11 @@ class StreamContext(HookContext):
         self._fresh: dict[int, Chunk] | None = None
         self.edited = 0
         """How many edits were released."""
+
+    @property
+    def hook(self) -> HookName:
+        """The hook that runs."""
+        return "finish_output_stream" if self.part is None else "process_output_stream"  # pyright: ignore[reportUnnecessaryComparison]
 
     @property
     def stream_parts(self) -> Sequence[Chunk]:

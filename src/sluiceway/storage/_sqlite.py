@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sqlite3
 import threading
+import time
 from collections.abc import Callable, Sequence
 from pathlib import Path
 from types import TracebackType
@@ -20,6 +21,7 @@ __all__ = ["SQLite"]
 T = TypeVar("T")
 
 BUSY_S: Final = 10.0
+_PAUSE_S: Final = 0.005
 _FIXES: Final = (
     ("locked", "another program holds it; try again"),
     ("busy", "another program holds it; try again"),
@@ -137,15 +139,16 @@ class SQLite:
             self.path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
             if not self.path.exists():
                 self.path.touch(mode=0o600)
+        busy_s = BUSY_S if self._busy_s is None else self._busy_s
         connection = sqlite3.connect(
             ":memory:" if self.path is None else self.path,
-            timeout=BUSY_S if self._busy_s is None else self._busy_s,
+            timeout=busy_s,
             isolation_level=None,
             check_same_thread=False,
         )
         try:
             if self.path is not None:
-                connection.execute("PRAGMA journal_mode = WAL")
+                _keep_a_log(connection, busy_s)
                 connection.execute("PRAGMA synchronous = FULL")
             connection.execute("PRAGMA foreign_keys = ON")
             migrate(connection, self._component, self._migrations)
@@ -168,6 +171,19 @@ class SQLite:
         said = str(error)
         fix = next((fix for sign, fix in _FIXES if sign in said.lower()), "see the cause")
         return StorageError(f"the database {self.path or 'in memory'}: {said}; {fix}")
+
+
+def _keep_a_log(connection: sqlite3.Connection, busy_s: float) -> None:
+    """Turn on WAL mode. SQLite itself does not wait for another program that is about to write, or turns it on too."""
+    until = time.monotonic() + busy_s
+    while True:
+        try:
+            connection.execute("PRAGMA journal_mode = WAL")
+            return
+        except sqlite3.OperationalError as error:
+            if error.sqlite_errorcode & 0xFF != sqlite3.SQLITE_BUSY or time.monotonic() > until:
+                raise
+        time.sleep(_PAUSE_S)
 
 
 def _identity(path: Path | None) -> tuple[int, int] | None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextvars
+from collections.abc import AsyncGenerator
 from typing import Any
 
 import anyio
@@ -238,3 +239,23 @@ def test_a_task_that_is_started_when_its_loop_has_ended_does_not_run() -> None:
         owned = anyio.run(begin, backend=backend)
         owned.start_late(late)
         assert owned.running == 0
+
+
+def test_a_task_that_is_started_while_its_loop_ends_harms_nothing() -> None:
+    """Trio closes generators, and drops what is in them, when it takes no more tasks."""
+    left: list[AsyncGenerator[None]] = []
+
+    async def hold(owned: Owned) -> AsyncGenerator[None]:
+        try:
+            yield
+        finally:
+            owned.start_late(anyio.sleep_forever)
+
+    async def begin() -> None:
+        owned = Owned()
+        owned.note_loop()
+        left.append(hold(owned))
+        await anext(left[-1])
+
+    for backend in ("asyncio", "trio"):
+        anyio.run(begin, backend=backend)

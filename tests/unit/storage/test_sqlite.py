@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sqlite3
+import threading
 from pathlib import Path
 
 import anyio
@@ -69,6 +70,23 @@ async def test_a_fault_of_the_database_is_a_storage_error(tmp_path: Path) -> Non
     with pytest.raises(StorageError, match=r"a\.db: UNIQUE constraint failed: t\.x") as caught:
         await db.write(add(1))  # pyright: ignore[reportArgumentType]
     assert isinstance(caught.value.__cause__, sqlite3.IntegrityError)
+
+
+@pytest.mark.parametrize("anyio_backend", ["asyncio"])
+@pytest.mark.parametrize("held", ["BEGIN IMMEDIATE", "BEGIN EXCLUSIVE"])
+async def test_opening_waits_for_another_program_that_has_made_the_file(tmp_path: Path, held: str) -> None:
+    """The other has not turned on WAL mode yet; two that start together meet like that."""
+    path = tmp_path / "new.db"
+    other = sqlite3.connect(path, isolation_level=None, check_same_thread=False)
+    other.execute("CREATE TABLE theirs (x)")
+    other.execute(held)
+    timer = threading.Timer(0.1, other.execute, ["COMMIT"])
+    timer.start()
+    db = database(path)
+    await db.write(add(1))  # pyright: ignore[reportArgumentType]
+    assert await db.read(values) == [1]
+    timer.join()
+    other.close()
 
 
 async def test_a_database_that_is_locked_is_said_to_be(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -9,13 +9,14 @@ from sluiceway.processors.detectors._escapes import (
     Offsets,
     escaped,
     hold_for,
+    paired,
     read_escapes,
 )
 from sluiceway.processors.detectors._holdback import HoldBack, HoldExceeded, Release
 from sluiceway.processors.detectors._injection import INJECTION_TYPES, InjectionRules
 from sluiceway.processors.detectors._languages import LANGUAGES, LanguageRules, language_code
 from sluiceway.processors.detectors._leaks import leak_rules
-from sluiceway.processors.detectors._mask import REDACTION_METHODS, RedactionMethod, replacement
+from sluiceway.processors.detectors._mask import REDACTION_METHODS, RedactionMethod, placeholder_of, replacement
 from sluiceway.processors.detectors._model import ModelChoice, ModelDetector, ModelTask, checked_model
 from sluiceway.processors.detectors._normalize import COMPATIBILITY, Compatibility, normalize_text
 from sluiceway.processors.detectors._overlap import Finding, unite
@@ -67,6 +68,8 @@ __all__ = [
     "leak_rules",
     "normalize_text",
     "opens_with",
+    "paired",
+    "placeholder_of",
     "read_escapes",
     "replacement",
     "unite",

@@ -19,13 +19,19 @@ from sluiceway.processors.detectors._overlap import Finding
 from sluiceway.processors.detectors._port import Span
 from sluiceway.processors.detectors._rule import Rule
 
-__all__ = ["EscapedHold", "Offsets", "escaped", "hold_for", "read_escapes"]
+__all__ = ["EscapedHold", "Offsets", "escaped", "hold_for", "paired", "read_escapes"]
 
-# Halves of a pair stay as they are: a text with one of them cannot be sent.
-_ESCAPE: Final = re.compile(r"\\{1,8}u(?![dD][89a-fA-F])([0-9A-Fa-f]{4})")
-_BEGUN: Final = re.compile(r"\\{1,8}(?:u[0-9A-Fa-f]{0,3})?\Z")
-_LONGEST: Final = 12
-"""How long the beginning of an escape is at most."""
+_SIGN: Final = r"\\{1,8}u"
+_HEX: Final = "[0-9A-Fa-f]"
+_HIGH: Final = f"[dD][89abAB]{_HEX}{{2}}"
+_ESCAPE: Final = re.compile(rf"{_SIGN}(?:({_HIGH}){_SIGN}([dD][c-fC-F]{_HEX}{{2}})|({_HEX}{{4}}))")
+_BEGUN: Final = re.compile(
+    rf"\\{{1,8}}(?:u(?:{_HEX}{{0,3}}|{_HIGH}(?:\\{{1,8}}(?:u(?:[dD](?:[c-fC-F]{_HEX}?)?)?)?)?))?\Z"
+)
+_LONGEST: Final = 25
+"""How long the beginning of an escape is at most: a pair of two, but for its last character."""
+_HALF: Final = "\ufffd"
+"""What half of a pair alone is read as: a text with one of them cannot be sent."""
 
 
 class Offsets:
@@ -86,9 +92,27 @@ def read_escapes(text: str) -> tuple[str, Offsets] | None:
         start, end = match.span()
         size += start - last + 1
         offsets.note(size - 1, end - start)
-        shown += text[last:start], chr(int(match[1], 16))
+        shown += text[last:start], _meant(match)
         last = end
     return ("".join(shown) + text[last:], offsets) if last else None
+
+
+def _meant(escape: re.Match[str]) -> str:
+    high, low, code = escape.groups()
+    if high:
+        return paired(high, low)
+    one = chr(int(code, 16))
+    return _HALF if "\ud800" <= one <= "\udfff" else one
+
+
+def paired(high: str, low: str) -> str:
+    """Return the character that two escapes mean together.
+
+    Args:
+        high: The four digits of the first.
+        low: Of the second.
+    """
+    return chr(0x10000 + ((int(high, 16) & 0x3FF) << 10) + (int(low, 16) & 0x3FF))
 
 
 def escaped(text: str) -> str:
@@ -143,7 +167,7 @@ class EscapedHold:
 
     def flush(self) -> Release:
         """End the block: nothing more can come, so all that is held is decided and returned."""
-        begun, self._begun = self._begun, ""
+        begun, self._begun = self._read(self._begun), ""
         self._end += len(begun)
         return joined([self._written(self._hold.feed(begun)), self._written(self._hold.flush())])
 
@@ -153,7 +177,7 @@ class EscapedHold:
             start, end = match.span()
             size += start - last + 1
             self._escapes.append((size - 1, match[0]))
-            shown += text[last:start], chr(int(match[1], 16))
+            shown += text[last:start], _meant(match)
             last = end
         return "".join(shown) + text[last:]
 

@@ -55,7 +55,11 @@ def replacement(
 
 
 def placeholder_of(type_: str) -> str:
-    """Return `[CREDIT_CARD]` for `credit-card`."""
+    """Return `[CREDIT_CARD]` for `credit-card`.
+
+    Args:
+        type_: A detection type.
+    """
     return f"[{type_.upper().replace('-', '_')}]"
 
 

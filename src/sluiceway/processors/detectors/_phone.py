@@ -140,12 +140,19 @@ def _kinds(shown: str, before: str) -> Iterator[Callable[[str, str], bool]]:
 def _ends(folded: str) -> Iterator[str]:
     """Yield what may be the number, the likelier before the less likely.
 
-    What one line holds is a number by itself; only one that says its country goes over lines. A cut
-    behind which the next number would begin comes before one inside of a number, whichever is longer;
-    one that leaves a long number comes before no cut at all.
+    What one line holds is a number by itself; only one that says its country goes over lines, and over
+    a second break only where what stands before that is too short. A cut behind which the next number
+    would begin comes before one inside of a number, whichever is longer; one that leaves a long number
+    comes before no cut at all.
     """
-    shown, line = folded.replace("\n", " "), folded.find("\n")
-    stops = [len(shown)] if line < 0 else [line, len(shown)] if folded[0] == "+" else [line]
+    shown = folded.replace("\n", " ")
+    stops = [at for at, character in enumerate(folded) if character == "\n"] + [len(shown)]
+    if folded[0] == "+":
+        first, *others = stops
+        long = [stop for stop in others if len(shown[:stop].translate(_DIGITS)) >= _LONG_DIGITS]
+        stops = [first, *long, *(stop for stop in reversed(others) if stop not in long)]
+    else:
+        stops = stops[:1]
     for stop in stops:
         whole = shown[:stop].rstrip()
         cuts = list(prefixes(whole, " .-/()"))

@@ -231,15 +231,15 @@ class CostGuardProcessor(Processor):
             self._owed.append((entry, settles))
             raise
 
-    def _take_back(self, state: dict[str, Any]) -> bool:
+    def _take_back(self, state: dict[str, Any]) -> None:
         """Note that what a run has set aside is to be returned, if no call of a model has settled it."""
         reserved, state["reserved"] = state.get("reserved"), None
         if reserved is not None:
             self._unreturned.append(reserved)
-        return reserved is not None
 
     def _give_back(self, state: dict[str, Any]) -> Awaitable[None] | None:
-        return self._return() if self._take_back(state) else None
+        self._take_back(state)
+        return self._return() if self._unreturned else None  # a hook may have been cancelled while it did that
 
     async def _return(self) -> None:
         while self._unreturned:

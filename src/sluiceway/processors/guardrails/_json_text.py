@@ -14,7 +14,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Final, Self
 
-from sluiceway.processors.detectors import Finding, Offsets, Span
+from sluiceway.processors.detectors import Finding, Offsets, Span, paired
 
 __all__ = ["JsonText"]
 
@@ -162,10 +162,7 @@ def _read(raw: str, offsets: Offsets) -> str:
     for match in _ESCAPE.finditer(raw):
         start, end = match.span()
         high, low, code, letter = match.groups()
-        if high:
-            one = chr(0x10000 + ((int(high, 16) & 0x3FF) << 10) + (int(low, 16) & 0x3FF))
-        else:
-            one = chr(int(code, 16)) if code else _LETTERS.get(letter, letter)
+        one = paired(high, low) if high else chr(int(code, 16)) if code else _LETTERS.get(letter, letter)
         size += start - last + 1
         offsets.note(size - 1, end - start)
         shown += raw[last:start], one

@@ -19,6 +19,7 @@ from sluiceway.processors._effects import Effects
 from sluiceway.processors._results import LLMRequest, StepOverrides
 from sluiceway.processors._stream_context import StreamContext
 from sluiceway.processors.detectors import (
+    FLAGGED,
     REDACTION_METHODS,
     Detector,
     Finding,
@@ -27,12 +28,14 @@ from sluiceway.processors.detectors import (
     RedactionMethod,
     Rule,
     Span,
+    placeholder_of,
     replacement,
 )
 from sluiceway.processors.guardrails._guard_effects import guard_effects
 from sluiceway.processors.guardrails._hiding import hidden_prompt
 from sluiceway.processors.guardrails._inquiring import Asked, checked_inquiry
 from sluiceway.processors.guardrails._inquiry import ErrorStrategy, OnDetection
+from sluiceway.processors.guardrails._marks import mark_rule, mark_rule_for
 from sluiceway.processors.guardrails._options import (
     checked_flags,
     checked_one_of,
@@ -43,13 +46,14 @@ from sluiceway.processors.guardrails._options import (
 from sluiceway.processors.guardrails._pii_types import Definition, pii_types
 from sluiceway.processors.guardrails._placeholder_restorer import PlaceholderRestorer
 from sluiceway.processors.guardrails._text_guard import TextGuard
-from sluiceway.processors.guardrails._vault import PIIVault, RestoringTool, checked_vault
+from sluiceway.processors.guardrails._vault import PLACEHOLDER, PIIVault, RestoringTool, checked_vault
 from sluiceway.processors.guardrails._windows import WindowSize
 
 __all__ = ["PIIDetector"]
 
 Strategy: TypeAlias = Literal["block", "warn", "filter", "redact"]
 
+_HASH = r"\[HASH:[0-9a-f]{8}\]"
 _STRATEGIES = ("block", "warn", "filter", "redact")
 _TASK = (
     "Find personal data in a text. Score each kind from 0 to 1: how sure you are that the text holds it. "
@@ -74,7 +78,8 @@ class PIIDetector(TextGuard):
     results are looked at inside: JSON stays JSON, types stay types, in texts that are JSON too.
     A tool itself runs with the model's own arguments, unless `redact_before_tools`. The name of a
     tool that there is never changes; one that the model made up is looked at like its arguments.
-    An escape such as `\u0040` is read as the character that it means, in any text.
+    An escape such as `\u0040` is read as the character that it means, in any text. A placeholder
+    or hash that it has put into a text is never edited again, in whichever hook or turn.
 
     Args:
         detection_types: Names of types, of which `email`, `phone`, `credit-card`, `ssn`,
@@ -187,6 +192,10 @@ class PIIDetector(TextGuard):
         self.restore_tools = checked_texts(id, "restore_tools", restore_tools) if restore_tools else ()
         self._asked_types = frozenset(types.all) if detection_types is not None else None
         self._hash_key = _key(id, hash_key)
+        # What the built-in rules find stands in no placeholder.
+        self._finds_anything = bool(types.custom) or inquiry is not None
+        named = map(placeholder_of, (*types.all, FLAGGED)) if redaction_method == "placeholder" else ()
+        self._marks = mark_rule(named, self.detector.rules if inquiry is None else None)
         self._check()
 
     def _check(self) -> None:
@@ -271,19 +280,42 @@ class PIIDetector(TextGuard):
         """Whether a type was asked for."""
         return self._asked_types is None or type_ in self._asked_types
 
+    def marks_of(self, ctx: HookContext) -> Rule | None:
+        """Return the rule for the placeholders and hashes that stand in the place of findings."""
+        if self.strategy != "redact" or not self._finds_anything:
+            return None
+        if self.vault is None and self.redaction_method != "hash":
+            return self._marks
+        made: Rule | None = ctx.state.get("marks")
+        if made is None:
+            made = ctx.state["marks"] = (
+                mark_rule_for(_HASH, _hashes(ctx).__contains__)
+                if self.vault is None
+                else mark_rule_for(PLACEHOLDER.pattern, self.vault.book(ctx).knows)
+            )
+        return made
+
     def replace(self, ctx: HookContext, finding: Finding, value: str) -> str:
         """Return what stands in the place of a finding."""
         if self.strategy == "filter":
             return ""
         if self.vault is not None:
             return self.vault.book(ctx).placeholder(finding.type, value)
-        return replacement(
+        new = replacement(
             finding,
             value,
             method=self.redaction_method,
             preserve_format=self.preserve_format,
             hash_key=self._hash_key,
         )
+        if self.redaction_method == "hash":
+            _hashes(ctx).add(new)
+        return new
+
+
+def _hashes(ctx: HookContext) -> set[str]:
+    made: set[str] = ctx.state.setdefault("hashes", set())
+    return made
 
 
 def _key(owner: str, key: str | bytes | None) -> bytes | None:

@@ -16,6 +16,7 @@ from sluiceway.processors._stream_context import StreamContext
 from sluiceway.processors.detectors import Finding, PIIRules, Rule, Span, custom_rule, find
 from sluiceway.processors.guardrails._guard_effects import guard_effects
 from sluiceway.processors.guardrails._inquiry import ErrorStrategy
+from sluiceway.processors.guardrails._marks import mark_rule
 from sluiceway.processors.guardrails._options import (
     checked_flags,
     checked_names,
@@ -139,6 +140,8 @@ class RegexFilterProcessor(TextGuard):
             *(PIIRules(list(types)).rules if types else ()),
         )
         self._replacements = {rule.name: rule.replacement for rule in own}
+        put_in = (_REDACTED, *self._replacements.values()) if strategy == "redact" else ()
+        self._marks = mark_rule(put_in, self._rules)
         self.effects = guard_effects(edits=strategy == "redact", holds=strategy != "warn")
 
     def process_input(self, ctx: InputContext) -> Any:
@@ -166,6 +169,11 @@ class RegexFilterProcessor(TextGuard):
         """Return what is in a text."""
         del ctx
         return find(self._rules, text)
+
+    def marks_of(self, ctx: HookContext) -> Rule | None:
+        """Return the rule for replacements that a rule matches."""
+        del ctx
+        return self._marks
 
     def replace(self, ctx: HookContext, finding: Finding, value: str) -> str:
         """Return what stands in the place of a match."""

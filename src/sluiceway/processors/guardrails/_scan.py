@@ -93,16 +93,22 @@ class Scan:
         replace: What stands in the place of a finding.
         shown: What its entries say.
         look_at_keys: What is in a key of a dict, or another name; None: `look`.
+        passed: Digests of texts that need no second look; what is clean is added. None: all do.
+        also: Further ones.
+        keeps: Whether what an edit makes is added too, since it is put to use: no edit is edited.
         tools: Names of tools that there are. Another that a call has is text of whoever made it up.
         opens_json: Whether a text of a value that is JSON is looked at as what its strings say.
     """
 
     __slots__ = (
+        "_also",
         "_clean_keys",
         "_edits",
+        "_keeps",
         "_look",
         "_look_at_keys",
         "_opens_json",
+        "_passed",
         "_replace",
         "_shown",
         "_tools",
@@ -117,11 +123,17 @@ class Scan:
         shown: Shown = _PLAIN,
         *,
         look_at_keys: Look | None = None,
+        passed: set[bytes] | None = None,
+        also: Collection[bytes] = (),
+        keeps: bool = False,
         tools: Collection[str] = (),
         opens_json: bool = False,
     ) -> None:
         self._look = look
         self._look_at_keys = look_at_keys or look
+        self._passed = passed
+        self._also = also
+        self._keeps = keeps
         self._clean_keys: set[str] = set()
         self._shown = shown
         self._tools = tools
@@ -161,15 +173,27 @@ class Scan:
         """Look at a value as of a tool; return it with what was found taken out."""
         return rewrite_value(value, self._rewrite, keys=self.key)
 
-    def text(self, text: str, path: str = "") -> str:
-        """Look at a text; return it with what was found taken out."""
-        return self._rewrite(text, path)
+    def growing(self, value: Any, settled: Callable[[str], str]) -> Any:
+        """Look at a value that still grows; return it with its last text cut before what is undecided.
+
+        Args:
+            value: So far.
+            settled: Returns what is sure of a text that still grows, with what was found taken out.
+        """
+        texts: list[str] = []
+        rewrite_value(value, lambda text, _: texts.append(text) or text, keys=lambda text, _: text)
+        rest = iter(range(len(texts) - 1, -1, -1))
+        return rewrite_value(
+            value,
+            lambda text, path: self._rewrite(text, path) if next(rest) else settled(self._readable(text)),
+            keys=self.key,
+        )
 
     def key(self, text: str, path: str = "") -> str:
         """Look at a key of a dict; return it with what was found taken out."""
         if text in self._clean_keys:  # the rows of a table have the same
             return text
-        findings = self._look_at_keys(text)
+        findings = self._found(self._look_at_keys, text)
         if not findings:
             self._clean_keys.add(text)
         return self._edited(text, findings, path)
@@ -188,6 +212,7 @@ class Scan:
         new = _NO_NAME.sub("_", new) or "_"
         while new in self._tools:
             new += "_"
+        self._made(new)
         return new
 
     def apply(self) -> None:
@@ -202,12 +227,41 @@ class Scan:
     def _rewrite(self, text: str, path: str) -> str:
         opened = JsonText.of(text) if self._opens_json else None
         if opened is None:
-            return self._edited(text, self._look(text), path)
-        return self._in_json(opened, lambda findings: self._note(findings, text, path))
+            return self._edited(text, self._found(self._look, text), path)
+        if self._is_passed(digest(text)):
+            return text
+        new = self._in_json(opened, lambda findings: self._note(findings, text, path))
+        if new != text:
+            self._made(new)
+        return new
+
+    def _readable(self, text: str) -> str:
+        """Return what can be read of a text that still grows: of JSON what is before its first escape."""
+        cut = text.find("\\") if self._opens_json and text.lstrip()[:1] in ("{", "[", '"') else -1
+        return text if cut < 0 else text[:cut]
+
+    def _found(self, look: Look, text: str) -> Sequence[Finding]:
+        if self._passed is None:
+            return look(text)
+        key = digest(text)
+        if self._is_passed(key):
+            return ()
+        findings = look(text)
+        if not findings:
+            self._passed.add(key)
+        return findings
+
+    def _is_passed(self, key: bytes) -> bool:
+        return self._passed is not None and (key in self._passed or key in self._also)
+
+    def _made(self, text: str) -> None:
+        """Note what an edit has made."""
+        if self._keeps and self._passed is not None:
+            self._passed.add(digest(text))
 
     def _in_json(self, opened: JsonText, note: Callable[[Sequence[Finding]], None]) -> str:
         """Look at a text that is JSON, and at the JSON in it; return it with what was found taken out."""
-        findings = self._look(opened.shown)
+        findings = self._found(self._look, opened.shown)
         if findings:
             note([opened.placed(finding) for finding in findings])
         nested = [
@@ -225,7 +279,9 @@ class Scan:
         for start, end, new in self._replacements(text, findings):
             out += text[position:start], new
             position = end
-        return "".join(out) + text[position:]
+        new = "".join(out) + text[position:]
+        self._made(new)
+        return new
 
     def _replacements(self, text: str, findings: Sequence[Finding]) -> list[tuple[int, int, str]]:
         return [(f.start, f.end, self._replace(f, text[f.start : f.end])) for f in findings]
@@ -235,14 +291,19 @@ class Scan:
         if not texts:
             return
         text = "".join(texts)
-        findings = self._look(text)
+        findings = self._found(self._look, text)
         if len(texts) > 1:
             single = list(self._spans_of_each(texts))
             findings = unite([*single, *_apart(_spans_of(findings), single)])
         if findings:
             self._note(findings, text)
             edits = self._replacements(text, findings)
-            self._edits.append(lambda: edit_texts(parts, edits))
+            self._edits.append(lambda: self._edit_texts(parts, edits))
+
+    def _edit_texts(self, parts: Sequence[TextPart], edits: Sequence[tuple[int, int, str]]) -> None:
+        edit_texts(parts, edits)
+        for text in {"".join(part.text for part in parts), *(part.text for part in parts)}:
+            self._made(text)
 
     def _original(self, message: Message) -> None:
         noted: Any = message.metadata.get(LANGUAGE_NOTE)
@@ -256,7 +317,7 @@ class Scan:
     def _spans_of_each(self, texts: Sequence[str]) -> Iterator[Span]:
         offset = 0
         for text in texts:
-            yield from _spans_of(finding.moved(offset) for finding in self._look(text))
+            yield from _spans_of(finding.moved(offset) for finding in self._found(self._look, text))
             offset += len(text)
 
     def _tool(self, part: ToolPart, surfaces: Collection[str]) -> None:

@@ -12,6 +12,7 @@ from sluiceway.processors._contexts import HookContext
 from sluiceway.processors._held import block_key
 from sluiceway.processors._stream_context import StreamContext
 from sluiceway.processors.detectors import EscapedHold, HoldBack, HoldExceeded, Release, Rule, hold_for
+from sluiceway.processors.guardrails._marks import unmarked
 from sluiceway.processors.guardrails._scan import Replace
 
 __all__ = ["StreamText", "passed_texts", "passed_values"]
@@ -91,7 +92,7 @@ class StreamText:
             return part
         held = window.hold.held
         try:
-            release = window.hold.feed(text)
+            release = unmarked(window.hold.feed(text))
         except HoldExceeded as exceeded:
             self._outgrown(ctx, exceeded)
             window.broken = True
@@ -116,7 +117,7 @@ class StreamText:
             return []
         held = window.hold.held
         try:
-            release = window.hold.flush()
+            release = unmarked(window.hold.flush())
         except TimeoutError:
             self.failed(ctx)
             return ctx.release(held, block=block) if self.holds else []
@@ -130,7 +131,7 @@ class StreamText:
 
     def settled(self, text: str) -> str:
         """Return what is sure of a text that still grows elsewhere, such as inside of an object."""
-        release = self._hold().feed(text)
+        release = unmarked(self._hold().feed(text))
         position, out = 0, ""
         for start, end, new in self._edits(release):
             out += release.text[position:start] + new

@@ -12,6 +12,7 @@ from sluiceway.processors._contexts import HookContext
 from sluiceway.processors._held import block_key
 from sluiceway.processors._stream_context import StreamContext
 from sluiceway.processors.detectors import Detection, HoldExceeded, Release, Rule, Span
+from sluiceway.processors.guardrails._marks import unmarked
 from sluiceway.processors.guardrails._scan import Replace
 from sluiceway.processors.guardrails._stream_text import Report, passed_texts
 from sluiceway.processors.guardrails._windows import Window, Windows, WindowSize
@@ -126,7 +127,7 @@ class StreamWindows:
 
     def _next(self, ctx: StreamContext, block: _Block, name: str, part: Chunk | None) -> list[Chunk]:
         """Return what goes on of what is cleared; `part`, where nothing is held."""
-        release = block.windows.release()
+        release = unmarked(block.windows.release())
         edits = self._decide(ctx, block, release)
         if not self.holds:
             return [] if part is None else [part]

@@ -16,6 +16,7 @@ from sluiceway.processors.detectors import Detector, Finding, ModelChoice, Rule,
 from sluiceway.processors.guardrails._guard_effects import guard_effects
 from sluiceway.processors.guardrails._inquiring import Asked, checked_inquiry
 from sluiceway.processors.guardrails._inquiry import ErrorStrategy, OnDetection
+from sluiceway.processors.guardrails._marks import mark_rule
 from sluiceway.processors.guardrails._options import (
     SURFACES,
     checked_one_of,
@@ -132,6 +133,8 @@ class SystemPromptScrubber(TextGuard):
         self.error_strategy = error_strategy
         self.redaction_method: Method = redaction_method
         self.placeholder_text = placeholder_text
+        puts_in = strategy == "redact" and redaction_method == "placeholder"
+        self._marks = mark_rule([placeholder_text]) if puts_in else None
         self._own = (custom_rule(_TYPE, _MARKERS, option="markers"), *_custom(id, custom_patterns))
         self.effects = guard_effects(
             edits=strategy in ("redact", "filter"), holds=strategy != "warn", external=self._inquiry is not None
@@ -157,6 +160,11 @@ class SystemPromptScrubber(TextGuard):
     def find(self, ctx: HookContext, text: str) -> Sequence[Span]:
         """Return what is in a text."""
         return find(self.rules_of(ctx), text)
+
+    def marks_of(self, ctx: HookContext) -> Rule | None:
+        """Return the rule for the placeholder: a system message may say it."""
+        del ctx
+        return self._marks
 
     def replace(self, ctx: HookContext, finding: Finding, value: str) -> str:
         """Return what stands in the place of a piece."""

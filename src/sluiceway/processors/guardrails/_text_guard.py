@@ -28,11 +28,11 @@ from sluiceway.processors.detectors import (
     unite,
 )
 from sluiceway.processors.guardrails._inquiry import ErrorStrategy, Inquiry
+from sluiceway.processors.guardrails._marks import without_marks
 from sluiceway.processors.guardrails._options import SURFACES, checked_names
 from sluiceway.processors.guardrails._scan import Scan, Shown, digest, entries_of
 from sluiceway.processors.guardrails._stream_text import StreamText, passed_texts, passed_values
 from sluiceway.processors.guardrails._stream_windows import StreamWindows
-from sluiceway.processors.guardrails._values import rewrite_value
 from sluiceway.processors.guardrails._windows import Window, WindowSize
 
 __all__ = ["INPUT_SURFACES", "TextGuard"]
@@ -101,6 +101,11 @@ class TextGuard(Processor):
         del ctx, text
         return ()
 
+    def marks_of(self, ctx: HookContext) -> Rule | None:
+        """Return the rule for what this guardrail puts in itself, where its rules may find something in that."""
+        del ctx
+        return None
+
     def counts(self, type_: str) -> bool:
         """Whether a type that the detector found is one that was asked for."""
         del type_
@@ -134,7 +139,9 @@ class TextGuard(Processor):
 
         def judge(found: Found) -> None:
             for message in messages:
-                scan = self._scan(ctx, found).message(message, self.surfaces_for(message))
+                # With `filter` nobody sees what an edit would make: the message goes.
+                scan = self._scan(ctx, found, keeps=self.strategy != "filter")
+                scan.message(message, self.surfaces_for(message))
                 self._act(ctx, scan, "the input", lambda taken=message: _take_out(ctx, taken))
             self._note_passed(ctx)
 
@@ -151,7 +158,7 @@ class TextGuard(Processor):
         result = ctx.result
 
         def judge(found: Found) -> None:
-            scan = self._scan(ctx, found, passed=passed_values(ctx))
+            scan = self._scan(ctx, found)
             new = scan.value(result)
             name = scan.tool_name(ctx.tool_name, by_provider=ctx.provider_executed)
             self._act(ctx, scan, f"the result of {name!r}")
@@ -164,12 +171,12 @@ class TextGuard(Processor):
     def look_at_result(self, ctx: OutputResultContext) -> Any:
         """Look at the reply, but for what the stream hook has passed and nobody has changed since."""
         messages = list(ctx.messages)
-        values, blocks = passed_values(ctx), passed_texts(ctx)
+        blocks = passed_texts(ctx)
         self._note_surfaces(ctx, self._output_surfaces)
 
         def judge(found: Found) -> None:
             for message in messages:
-                scan = self._scan(ctx, found, passed=values, also=blocks).message(message, self._output_surfaces)
+                scan = self._scan(ctx, found, also=blocks).message(message, self._output_surfaces)
                 self._act(ctx, scan, "the reply")
 
         def gather(scan: Scan) -> None:
@@ -221,24 +228,33 @@ class TextGuard(Processor):
         return self.strategy in ("redact", "filter", "rewrite")
 
     def _scan(
-        self, ctx: HookContext, found: Found, *, passed: set[bytes] | None = None, also: Collection[bytes] = ()
+        self,
+        ctx: HookContext,
+        found: Found,
+        *,
+        also: Collection[bytes] = (),
+        keeps: bool = True,
+        grows: bool = False,
     ) -> Scan:
-        """Return a scan; `passed` and `also` hold the digests of texts that need no second look."""
+        """Return a scan; texts of `also` need no second look, nor do those that were passed and do not grow."""
 
         def look(text: str) -> Sequence[Finding]:
-            key = None if passed is None else digest(text)
-            if passed is not None and (key in passed or key in also):
-                return ()
-            findings = self.findings(ctx, text, found.get(text))
-            if passed is not None and key is not None and not findings:
-                passed.add(key)
-            return findings
+            return self.findings(ctx, text, found.get(text))
 
         def replace(finding: Finding, value: str) -> str:
             rewritten = found[value].text if self.strategy == "rewrite" and value in found else None
             return self._put(ctx, finding, value) if rewritten is None else rewritten
 
-        return Scan(look, replace, self.shown, tools=ctx._scope.links.tools, opens_json=self._opens_json)
+        return Scan(
+            look,
+            replace,
+            self.shown,
+            passed=None if grows else passed_values(ctx),
+            also=also,
+            keeps=keeps and self._edits,
+            tools=ctx._scope.links.tools,
+            opens_json=self._opens_json,
+        )
 
     def _put(self, ctx: HookContext, finding: Finding, value: str) -> str:
         """Return what stands in the place of a finding, given its range as it is written."""
@@ -246,21 +262,26 @@ class TextGuard(Processor):
         return self.replace(ctx, finding, value) if read is None else escaped(self.replace(ctx, finding, read[0]))
 
     def _find(self, ctx: HookContext, text: str) -> list[Span]:
-        read = read_escapes(text) if self._reads_escapes else None
-        return list(self.find(ctx, text)) if read is None else read[1].spans(self.find(ctx, read[0]))
+        marks = self.marks_of(ctx)
+        return [*self.find(ctx, text), *(() if marks is None else marks.matches(text))]
 
     def findings(self, ctx: HookContext, text: str, detection: Detection | None) -> Sequence[Finding]:
         """Return what the rules find in a text, and what the detector said of it."""
+        read = read_escapes(text) if self._reads_escapes else None
         try:
-            spans = self._find(ctx, text)
+            spans = self._find(ctx, text if read is None else read[0])
         except TimeoutError:
             self._failed(ctx, "a pattern took too long")
             spans = []
+        if read is not None and self._inquiry is None:  # as on the stream: the longest is that which means the most
+            return [read[1].finding(finding) for finding in without_marks(unite(spans))]
+        if read is not None:
+            spans = read[1].spans(spans)
         if detection is not None:
             spans += self._spans(detection, Window(text, 0, 0, len(text)))
             if spans and detection.text is not None and self.strategy == "rewrite":
                 spans.append(Span(0, len(text), spans[0].type, spans[0].score, spans[0].rule))
-        return unite(spans)
+        return without_marks(unite(spans))
 
     def _spans(self, detection: Detection, window: Window) -> list[Span]:
         """Return what counts of a detection; what has no place is all that is new in the window."""
@@ -367,7 +388,7 @@ class TextGuard(Processor):
         replace = partial(self._put, ctx)
         if self._inquiry is None:
             return StreamText(
-                self.rules_of(ctx),
+                self._stream_rules(ctx),
                 holds=holds,
                 max_hold_chars=self.max_hold_chars,
                 escapes=self._reads_escapes,
@@ -377,7 +398,7 @@ class TextGuard(Processor):
             )
         return StreamWindows(
             self._size,
-            self.rules_of,
+            self._stream_rules,
             holds=holds,
             max_hold_chars=self.max_hold_chars,
             escapes=self._reads_escapes,
@@ -387,6 +408,10 @@ class TextGuard(Processor):
             report=self._found,
             failed=self._failed,
         )
+
+    def _stream_rules(self, ctx: HookContext) -> Sequence[Rule]:
+        marks = self.marks_of(ctx)
+        return self.rules_of(ctx) if marks is None else (*self.rules_of(ctx), marks)
 
     def _found(self, ctx: HookContext, release: Release) -> None:
         types = dict.fromkeys(span.type for finding in release.findings for span in finding.spans)
@@ -399,7 +424,7 @@ class TextGuard(Processor):
             return part
 
         def judge(found: Found) -> Chunk:
-            scan = self._scan(ctx, found, passed=passed_values(ctx))
+            scan = self._scan(ctx, found)
             new, name = scan.value(args), _tool_name(scan, part)
             self._act(ctx, scan, f"the arguments of {name!r}")
             if not self._edits or (new is args and name == part.get("tool_name")):
@@ -416,7 +441,7 @@ class TextGuard(Processor):
         names = [name for name in ("args", "result", "error") if name in part.payload]
 
         def judge(found: Found) -> Chunk:
-            scan = self._scan(ctx, found, passed=passed_values(ctx))
+            scan = self._scan(ctx, found)
             new, called = {name: scan.value(part.get(name)) for name in names}, _tool_name(scan, part)
             self._act(ctx, scan, f"the result of {called!r}")
             if not self._edits or (called == part.get("tool_name") and all(new[n] is part.get(n) for n in names)):
@@ -448,23 +473,11 @@ class TextGuard(Processor):
         if isinstance(stream, StreamWindows):  # a detector sees the whole object at its end
             return None
         value = part.get("object")
-        scan = self._scan(ctx, _NOTHING)
-        texts: list[str] = []
-        rewrite_value(value, lambda text, _: texts.append(text) or text, keys=lambda text, _: text)
-        rest = iter(range(len(texts) - 1, -1, -1))
-        new = rewrite_value(
-            value,
-            lambda text, path: scan.text(text, path) if next(rest) else stream.settled(self._readable(text)),
-            keys=scan.key,
-        )
+        scan = self._scan(ctx, _NOTHING, grows=True)
+        new = scan.growing(value, stream.settled)
         if self.strategy == "block":
             self._act(ctx, scan, "the object")
         return part if new is value else part.replace(payload={**part.payload, "object": new})
-
-    def _readable(self, text: str) -> str:
-        """Return what can be read of a text that still grows: of JSON what is before its first escape."""
-        cut = text.find("\\") if self._opens_json and text.lstrip()[:1] in ("{", "[", '"') else -1
-        return text if cut < 0 else text[:cut]
 
 
 async def _both(first: Any, second: Any) -> list[Chunk]:

@@ -77,6 +77,10 @@ class VaultBook:
         """Return what a placeholder stands for; None if it is none of this book."""
         return self._values.get(placeholder)
 
+    def knows(self, placeholder: str) -> bool:
+        """Whether this book has given a placeholder out, or noted it."""
+        return placeholder in self._values or placeholder in self._taken
+
     def restore(self, text: str) -> str:
         """Return a text with the placeholders of this book replaced by what they stand for."""
         return PLACEHOLDER.sub(lambda match: self._values.get(match.group(), match.group()), text)

@@ -121,6 +121,21 @@ def test_a_number_that_ends_with_its_line_does_not_take_the_next(text: str) -> N
     assert found(phone.phone_rules(), text) == [text.removeprefix("call ").partition("\n")[0]]
 
 
+@pytest.mark.parametrize(
+    ("text", "number"),
+    [
+        ("+49 30\n901820\n12 items", "+49 30\n901820"),
+        ("+44 20\n7946 0958\n3 rows", "+44 20\n7946 0958"),
+        ("+1\n415\n555-0100\n7 days", "+1\n415\n555-0100"),
+        # What is too short before its second break goes on behind that.
+        ("+49 30\n9018\n2000", "+49 30\n9018\n2000"),
+        ("+49\n30\n901820", "+49\n30\n901820"),
+    ],
+)
+def test_a_number_over_lines_does_not_take_the_line_behind_it(text: str, number: str) -> None:
+    assert found(phone.phone_rules(), text) == [number]
+
+
 @pytest.mark.parametrize("text", ["415\n555\n0100", "020\n7946\n0958", "1 " * 12, "0 " * 12], ids=ascii)
 def test_columns_and_lone_digits_are_no_phone_numbers(text: str) -> None:
     assert found(phone.phone_rules(), text) == []

@@ -135,9 +135,13 @@ async def stall(ctx: Any) -> None:
     await anyio.sleep_forever()
 
 
-@pytest.mark.parametrize("hook", ["process_input_step", "process_llm_request"])
-async def test_a_run_that_is_cancelled_before_its_model_is_asked(hook: str) -> None:
-    agent, ledger = guarded(Processor.of("stall", **{hook: stall}))
+@pytest.mark.parametrize(
+    "stalled",
+    [Processor.of("stall", process_input_step=stall), Processor.of("stall", process_llm_request=stall)],
+    ids=["step", "request"],
+)
+async def test_a_run_that_is_cancelled_before_its_model_is_asked(stalled: Processor) -> None:
+    agent, ledger = guarded(stalled)
     async with anyio.create_task_group() as group:
         group.start_soon(agent.generate, "hi")
         await wait_until(lambda: len(ledger.set_aside) == 1)
@@ -151,8 +155,8 @@ async def test_a_run_that_is_cancelled_while_money_is_set_aside() -> None:
     agent, ledger = guarded()
     written = ledger.reserve
 
-    async def reserve(*args: Any) -> int | None:
-        spent = await written(*args)
+    async def reserve(entry: CostEntry, since_us: int, limit_nano_usd: int) -> int | None:
+        spent = await written(entry, since_us, limit_nano_usd)
         await anyio.sleep_forever()
         return spent
 
@@ -162,6 +166,29 @@ async def test_a_run_that_is_cancelled_while_money_is_set_aside() -> None:
         await wait_until(lambda: len(ledger.set_aside) == 1)
         group.cancel_scope.cancel()
     assert await ledger.usd() == 0
+
+
+async def test_a_run_that_is_cancelled_while_money_comes_back() -> None:
+    """Its hook is left in the middle; the end of the run does it again."""
+    chunks = [Chunk("text-delta", {"id": "t", "text": "hi"}), Chunk("finish", {"reason": "stop", "usage": USED})]
+    replay = Processor.of("replay", process_llm_request=lambda ctx: LLMRequest(response=chunks))
+    agent, ledger = guarded(replay)
+    begun: list[str] = []
+    drop = ledger.drop
+
+    async def slow(reservation: str) -> None:
+        begun.append(reservation)
+        if len(begun) == 1:
+            await anyio.sleep_forever()
+        await drop(reservation)
+
+    ledger.drop = slow
+    async with anyio.create_task_group() as group:
+        group.start_soon(agent.generate, "hi")
+        await wait_until(lambda: bool(begun))
+        group.cancel_scope.cancel()
+    assert await ledger.usd() == 0
+    assert ledger.dropped == ledger.set_aside != []
 
 
 async def say(ctx: Any) -> None:
