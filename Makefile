@@ -44,11 +44,11 @@ demo: $(READY) ## Run the main job: a guarded agent on a few texts
 
 .PHONY: test
 test: $(READY) ## Run the tests
-	@$(BIN)/python -m pytest -n $(WORKERS) $(ARGS)
+	@$(BIN)/python -m pytest -n $(WORKERS) --dist worksteal $(ARGS)
 
 .PHONY: deep
 deep: $(READY) ## Run the tests with many more generated examples
-	@HYPOTHESIS_PROFILE=deep $(BIN)/python -m pytest -n $(WORKERS) $(ARGS)
+	@HYPOTHESIS_PROFILE=deep $(BIN)/python -m pytest -n $(WORKERS) --dist worksteal $(ARGS)
 
 .PHONY: cover
 cover: $(READY) ## Run the tests and show what they do not reach
