@@ -201,7 +201,7 @@ class Attempt:
         host = self._host
         self.max_steps = call.overrides["max_steps"]
         self.offered = offered_tools(call.overrides)
-        host.scope.links.tools.update(call.overrides.get("tools") or ())
+        host.scope.links.add_tools(call.overrides.get("tools") or ())
         host.messages.acting = None
         prompt = host.messages.to_prompt()
         next_call = HookCall("process_llm_request", host.messages, overrides=call.overrides, prompt=prompt)

@@ -95,7 +95,7 @@ class Run:
         self.scope.links.retries_left = self._retries_left
         self.scope.links.book = self.book
         self.scope.links.models = setup.models
-        self.scope.links.tools.update(setup.tools)
+        self.scope.links.tools = setup.tools
         self.delivery = Delivery(setup.hold)
         self.ready = self.delivery.ready
         self.outcomes = Outcomes(self)

@@ -37,15 +37,19 @@ class AgentStream:
     __slots__ = ("_open", "_opener", "_orphaned", "_run")
 
     def __init__(self, opener: Callable[[], Awaitable[Run]]) -> None:
-        self._opener = opener
+        self._opener: Callable[[], Awaitable[Run]] | None = opener
         self._run: Run | None = None
         self._open = False
         self._orphaned = Owned()
 
     async def __aenter__(self) -> Self:
-        if self._run is not None:
-            raise RunError("this stream was used already; call agent.stream(...) again", run_id=self._run.run_id)
+        if self._opener is None:
+            raise RunError(
+                "this stream was used already; call agent.stream(...) again",
+                run_id=self._run.run_id if self._run else None,
+            )
         self._run = await self._opener()
+        self._opener = None  # and what it was asked with
         self._orphaned.note_loop()
         self._open = True
         return self

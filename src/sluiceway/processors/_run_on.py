@@ -123,7 +123,7 @@ async def _run(
 ) -> HookCall:
     scope = HookScope(new_id("run"), RequestContext.of(request_context))
     given = info or {}
-    scope.links.tools.update(given.get("tools") or (), [given["tool_name"]] if "tool_name" in given else ())
+    scope.links.add_tools([*(given.get("tools") or ()), *([given["tool_name"]] if "tool_name" in given else ())])
     if hook in _STREAM:
         call = HookCall(hook, MessageList(), info=info)
         run = partial(_stream, chain, _chunks(subject, scope.run_id), call, scope)

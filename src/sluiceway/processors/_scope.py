@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Awaitable, Callable, Collection, Sequence
 from functools import partial
 from typing import Any, Final, Protocol, cast
 
@@ -74,11 +74,11 @@ class RunLinks:
     def __init__(self) -> None:
         self.object: Any = MISSING
         self.ends: list[Callable[[], Awaitable[None] | None]] = []
-        self.run_ends: list[Callable[[], None]] = []
+        self.run_ends: tuple[Callable[[], None], ...] = ()
         self.retries_left: Callable[[], int] = int
         self.book: Callable[[Usage, Model | None], Awaitable[None]] | None = None
         self.models: Sequence[Model] = ()
-        self.tools: set[str] = set()
+        self.tools: Collection[str] = ()
 
     async def end_attempt(self) -> None:
         """Call what waits for the end of the attempt; what is async runs to its end, whoever cancels the caller."""
@@ -94,9 +94,15 @@ class RunLinks:
 
     def end_run(self) -> None:
         """Call what waits for the end of the run."""
-        ends, self.run_ends = self.run_ends, []
+        ends, self.run_ends = self.run_ends, ()
         for end in ends:
             end()
+
+    def add_tools(self, names: Collection[str]) -> None:
+        """Add names of tools to the known ones; all runs of an agent share its own."""
+        known = self.tools
+        if any(name not in known for name in names):
+            self.tools = {*known, *names}
 
 
 class HookScope:

@@ -271,7 +271,8 @@ class CostGuardProcessor(Processor):
             return _WINDOWS[self.window]
         if isinstance(self.ledger, InMemoryLedger) and not ctx.state.get("forgets"):
             ctx.state["forgets"] = True
-            ctx._scope.links.run_ends.append(partial(self.ledger.forget, owner))
+            links = ctx._scope.links
+            links.run_ends = (*links.run_ends, partial(self.ledger.forget, owner))
         return None
 
     def _price(self, model: Any) -> Price:
