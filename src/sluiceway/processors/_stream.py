@@ -32,6 +32,9 @@ Passed: TypeAlias = "Chunk | Sequence[Chunk] | None"
 Fed: TypeAlias = "Passed | Awaitable[Passed]"
 """The same, or something to await for it."""
 
+_Station: TypeAlias = "tuple[Any, Any, list[Chunk] | None, Lane]"
+"""What the loop needs of a lane."""
+
 
 class StreamRunner:
     """Runs the chunks of one attempt through the stream hooks of a list.
@@ -41,7 +44,7 @@ class StreamRunner:
         scope: The run.
     """
 
-    __slots__ = ("_lanes", "_last", "_line", "_scope", "side")
+    __slots__ = ("_lanes", "_last", "_line", "_rests", "_scope", "side")
 
     def __init__(self, lanes: Sequence[Lane], scope: HookScope) -> None:
         self._lanes = tuple(lanes)
@@ -59,7 +62,8 @@ class StreamRunner:
                 lane.watch()
             before = lane
         self._last = before
-        self._line: tuple[tuple[Any, Any, list[Chunk] | None, Lane], ...] = ()
+        self._line: tuple[_Station, ...] = ()
+        self._rests: dict[int, tuple[_Station | None, ...]] | None = None
         self._draw_line()
 
     def __bool__(self) -> bool:
@@ -105,7 +109,8 @@ class StreamRunner:
         """Go on where `feed` met something to await: the same loop, for hooks that are `async def`."""
         ctx = lane.ctx
         scope = self._scope
-        for following in (*self._line[lane.position + 1 :], None):
+        rests = self._rests
+        for following in rests[lane.position] if rests and lane.position in rests else self._rest(lane.position):
             if type(result) is CoroutineType and lane.plain:
                 try:
                     result = await cast("Awaitable[Any]", result)
@@ -126,6 +131,14 @@ class StreamRunner:
             except BaseException as error:  # noqa: BLE001 - told in `_raise`
                 return await self._raise(lane, error)
         return current
+
+    def _rest(self, position: int) -> tuple[_Station | None, ...]:
+        """Return what stands behind a lane, and None; kept, since a hook that is `async def` asks at every chunk."""
+        rest = (*self._line[position + 1 :], None)
+        if self._rests is None:
+            self._rests = {}
+        self._rests[position] = rest
+        return rest
 
     async def push(self, chunk: Chunk, *, position: int = 0, out: list[Chunk] | None = None) -> list[Chunk]:
         """Run any chunk through the hooks from a position on; return what comes out.
@@ -367,6 +380,7 @@ class StreamRunner:
 
     def _draw_line(self) -> None:
         self._line = tuple((lane.ctx, lane.fn, lane.ctx._parts if lane.head else None, lane) for lane in self._lanes)
+        self._rests = None
 
 
 def _all_chunks(result: list[Any]) -> bool:
