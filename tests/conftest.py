@@ -12,7 +12,7 @@ from hypothesis import HealthCheck, settings
 # prints how to run a failing one again.
 settings.register_profile(
     "ci",
-    max_examples=80,
+    max_examples=100,
     derandomize=True,
     deadline=None,
     print_blob=True,

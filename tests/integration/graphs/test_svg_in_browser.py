@@ -44,7 +44,7 @@ LOOK = """
   });
   for (const edge of svg.querySelectorAll("path.edge")) {
     const long = edge.getTotalLength(), to = edge.getScreenCTM(), ends = [edge.dataset.from, edge.dataset.to];
-    for (let at = 0; at <= long; at += 8) {  // no box is smaller
+    for (let at = 0; at <= long; at += 4) {
       const p = edge.getPointAtLength(at).matrixTransform(to);
       for (const node of nodes) {
         const [l, t, r, b] = node.box, room = ends.includes(node.n) ? 1.5 : 0;
