@@ -96,6 +96,12 @@ class JsonText:
         """The JSON in it, each with where its characters stand here."""
         return ((t.nested, t.offsets) for t in self._tokens if t.nested is not None and t.offsets is not None)
 
+    def texts(self) -> Iterator[str]:
+        """Yield what is shown, here and in the JSON in it."""
+        yield self.shown
+        for inner, _ in self.nested:
+            yield from inner.texts()
+
     def placed(self, finding: Finding) -> Finding:
         """Return a finding in what is shown as one in the JSON."""
         spans = tuple(Span(self._at(s.start), self._end(s.end), s.type, s.score, s.rule) for s in finding.spans)

@@ -98,10 +98,13 @@ class Scan:
         keeps: Whether what an edit makes is added too, since it is put to use: no edit is edited.
         tools: Names of tools that there are. Another that a call has is text of whoever made it up.
         opens_json: Whether a text of a value that is JSON is looked at as what its strings say.
+        asked: Texts of which a detector has said what it finds; what it was not asked about, such as a key, or could
+            not check has not passed. None: there is none.
     """
 
     __slots__ = (
         "_also",
+        "_asked",
         "_clean_keys",
         "_edits",
         "_keeps",
@@ -128,8 +131,10 @@ class Scan:
         keeps: bool = False,
         tools: Collection[str] = (),
         opens_json: bool = False,
+        asked: Collection[str] | None = None,
     ) -> None:
         self._look = look
+        self._asked = asked
         self._look_at_keys = look_at_keys or look
         self._passed = passed
         self._also = also
@@ -212,7 +217,7 @@ class Scan:
         new = _NO_NAME.sub("_", new) or "_"
         while new in self._tools:
             new += "_"
-        self._made(new)
+        self._made(new, name)
         return new
 
     def apply(self) -> None:
@@ -231,7 +236,7 @@ class Scan:
         if self._is_passed(digest(text)):
             return text
         new = self._in_json(opened, lambda findings: self._note(findings, text, path))
-        if new != text:
+        if new != text and all(map(self._is_judged, opened.texts())):
             self._made(new)
         return new
 
@@ -247,16 +252,20 @@ class Scan:
         if self._is_passed(key):
             return ()
         findings = look(text)
-        if not findings:
+        if not findings and self._is_judged(text):
             self._passed.add(key)
         return findings
+
+    def _is_judged(self, text: str) -> bool:
+        """Whether all that looks at texts has looked at this one."""
+        return self._asked is None or not text or text in self._asked
 
     def _is_passed(self, key: bytes) -> bool:
         return self._passed is not None and (key in self._passed or key in self._also)
 
-    def _made(self, text: str) -> None:
-        """Note what an edit has made."""
-        if self._keeps and self._passed is not None:
+    def _made(self, text: str, of: str = "") -> None:
+        """Note what an edit has made of a text."""
+        if self._keeps and self._passed is not None and self._is_judged(of):
             self._passed.add(digest(text))
 
     def _in_json(self, opened: JsonText, note: Callable[[Sequence[Finding]], None]) -> str:
@@ -280,7 +289,7 @@ class Scan:
             out += text[position:start], new
             position = end
         new = "".join(out) + text[position:]
-        self._made(new)
+        self._made(new, text)
         return new
 
     def _replacements(self, text: str, findings: Sequence[Finding]) -> list[tuple[int, int, str]]:
@@ -298,12 +307,12 @@ class Scan:
         if findings:
             self._note(findings, text)
             edits = self._replacements(text, findings)
-            self._edits.append(lambda: self._edit_texts(parts, edits))
+            self._edits.append(lambda: self._edit_texts(parts, edits, text))
 
-    def _edit_texts(self, parts: Sequence[TextPart], edits: Sequence[tuple[int, int, str]]) -> None:
+    def _edit_texts(self, parts: Sequence[TextPart], edits: Sequence[tuple[int, int, str]], text: str) -> None:
         edit_texts(parts, edits)
-        for text in {"".join(part.text for part in parts), *(part.text for part in parts)}:
-            self._made(text)
+        for new in {"".join(part.text for part in parts), *(part.text for part in parts)}:
+            self._made(new, text)
 
     def _original(self, message: Message) -> None:
         noted: Any = message.metadata.get(LANGUAGE_NOTE)

@@ -254,6 +254,7 @@ class TextGuard(Processor):
             keeps=keeps and self._edits,
             tools=ctx._scope.links.tools,
             opens_json=self._opens_json,
+            asked=None if self._inquiry is None else found,
         )
 
     def _put(self, ctx: HookContext, finding: Finding, value: str) -> str:
